@@ -19,7 +19,7 @@ READERS = {
     "Runs without scores": ("cranfield.collection.files.named_columns:RANKS", "reading.md"),
     "Judgments": ("cranfield.collection.files.named_columns:QRELS", "reading.md"),
     "Excluded documents": (
-        "cranfield.collection.judged.judging:EXCLUDED",
+        "cranfield.collection.judged.judging:EXCLUSION_SCHEMA",
         "judging.md",
     ),
     "Lengths of documents": ("cranfield.collection.document_tables:_LENGTHS", "users.md"),

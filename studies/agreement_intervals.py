@@ -32,7 +32,7 @@ from cranfield.assess.agreement.coefficients import (
     read_ratings,
 )
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from studies.common import covers, print_head, print_row, run_main
 
 Draw = Callable[[Generator, int], Floats]
@@ -62,10 +62,10 @@ def generated(rng: Generator, topics: int, *, alike: bool = False) -> Floats:
 def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
     """Yield a name, how topics are drawn, and the tables of the whole population."""
     grades = np.arange(GRADES, dtype=np.float64)
-    whole = generated(stream(SEED, 0), POPULATION)
+    whole = generated(make_stream(SEED, 0), POPULATION)
     yield "generated", generated, build_tables(whole.sum(axis=0), grades)
     alike = partial(generated, alike=True)
-    whole = alike(stream(SEED, 0), POPULATION)
+    whole = alike(make_stream(SEED, 0), POPULATION)
     yield "topics alike", alike, build_tables(whole.sum(axis=0), grades)
     if folder is None:
         return
@@ -91,7 +91,7 @@ def covered(
     true = float(one.compute(truth))
     found: dict[str, list[tuple[float, float]]] = {}
     for k in range(samples):
-        rng = stream(SEED, 1, topics, k)
+        rng = make_stream(SEED, 1, topics, k)
         joint = draw(rng, topics)
         total = joint.sum(axis=0)
         pairs = int(total.sum())

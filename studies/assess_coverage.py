@@ -31,7 +31,7 @@ from cranfield.assess.judges.comparison import PROPORTIONS, compute_calibration,
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from studies.common import covers, print_head, print_row, rounded, run_main
 from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, thread_pool
 
@@ -72,7 +72,7 @@ def proportions(samples: int) -> None:
     for share in SHARES_OF_ITEMS:
         for right in RIGHT:
             for size in SIZES:
-                cell = stream(SEED, int(100 * share), int(100 * right), size)
+                cell = make_stream(SEED, int(100 * share), int(100 * right), size)
                 simulated = proportion(cell, share, right, size, samples)
                 print_row(share, right, size, *rounded(simulated))
 
@@ -186,7 +186,7 @@ def judges(folder: Path, samples: int) -> None:
         hits = {name: np.zeros((2, *values.shape)) for name, values in truth.items()}
         hits["calibration"] = np.zeros((2, *calibrated.shape))
         for k in range(samples):
-            rng = stream(SEED, 4, size, k)
+            rng = make_stream(SEED, 4, size, k)
             some = joint[rng.integers(many, size=size)]
             total = some.sum(axis=0)
             tables, without = (
@@ -229,7 +229,7 @@ def self_preferences(folder: Path, samples: int) -> None:
         ]
     )
     for size in (25, 10):
-        taken = stream(SEED, 5, size).integers(bias.shape[1], size=(samples, size))
+        taken = make_stream(SEED, 5, size).integers(bias.shape[1], size=(samples, size))
         some = bias[:, taken]
         half = stdtrit(size - 1, 0.975) * some.std(axis=2, ddof=1) / np.sqrt(size)
         apart = np.abs(some.mean(axis=2) - bias.mean(axis=1)[:, None])

@@ -17,8 +17,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.proportions import wilson
-from cranfield.base.streams import stream
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.streams import make_stream
 from cranfield.online import analyse_experiment
 from cranfield.online.experiments.aa_tests import compute_pair_moments
 from cranfield.online.experiments.design import compute_chi_square
@@ -106,7 +106,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
     step = max(1, AT_A_TIME // units)
     first, second = np.triu_indices(5)
     for start in range(0, EXPERIMENTS, step):
-        random = stream(2026, list(POPULATIONS).index(name), units, start)
+        random = make_stream(2026, list(POPULATIONS).index(name), units, start)
         shape = (min(step, EXPERIMENTS - start), units)
         columns = POPULATIONS[name](random, shape)
         other = random.random(shape) < 0.5
@@ -155,7 +155,7 @@ def watched(name: str) -> dict[str, float]:
     count = {"fixed": 0, "CS(tuned=5000)": 0, "CS from 100": 0, "mSPRT": 0}
     step = 50
     for start in range(0, WATCHED[name], step):
-        random = stream(2027, list(POPULATIONS).index(name), start)
+        random = make_stream(2027, list(POPULATIONS).index(name), start)
         value = POPULATIONS[name](random, (step, LOOKS * BLOCK))[0]
         other = random.random(value.shape) < 0.5
 
@@ -232,7 +232,7 @@ def unequal(name: str, number: int) -> dict[str, tuple[float, float]]:
     count = {test: np.zeros(2) for test in tests}
     variant = ["control"] * CONTROLS + ["treatment"] * TREATED
     for k in range(number):
-        random = stream(2028, list(UNEQUAL).index(name), k)
+        random = make_stream(2028, list(UNEQUAL).index(name), k)
         control, treated = UNEQUAL[name](random)
         higher = int(treated.mean() > control.mean())
         table = {"variant": variant, "revenue": np.concatenate([control, treated])}
@@ -260,7 +260,9 @@ def print_unequal(number: int) -> None:
     for name in UNEQUAL:
         for test, (worse, better) in unequal(name, number).items():
             both = worse + better
-            low, high = wilson(np.array(both), np.array(number), compute_t_quantile(0.95, np.inf))
+            low, high = compute_wilson(
+                np.array(both), np.array(number), compute_t_quantile(0.95, np.inf)
+            )
             shown = f"{worse:9.4f}{better:9.4f}{both:9.4f}   {low:.4f} to {high:.4f}"
             print(f"{name:16}{test:14}{shown}", flush=True)
 
@@ -281,7 +283,7 @@ def print_few(number: int) -> None:
         for units in sizes:
             rejected = {"delta": 0, "auto": 0}
             for k in range(number):
-                values = draw(stream(2029, index, units, k), 2 * units)
+                values = draw(make_stream(2029, index, units, k), 2 * units)
                 variant = ["control"] * units + ["treatment"] * units
                 for test in rejected:
                     report = analyse_experiment(

@@ -34,9 +34,9 @@ from cranfield.assess.estimates.documents import (
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.estimates.scores import TopicEstimates
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.collection.qrels import Qrels
-from cranfield.evaluation.probable_scores import contributions
+from cranfield.evaluation.probable_scores import compute_contributions
 from studies.common import covers, print_head, print_row, rounded, run_main
 
 SEED = 20261122
@@ -75,7 +75,7 @@ def llmjudge(folder: Path) -> Labels:
         labels = cf.read_qrels(str(path)).to_polars()
         both = frame.join(labels, on=["topic", "doc"], how="left", maintain_order="left")
         found[path.stem] = both["grade"].fill_null(0).to_numpy().clip(0, 3).astype(np.int64)
-    found[RANDOM] = stream(SEED).integers(0, 4, len(human))
+    found[RANDOM] = make_stream(SEED).integers(0, 4, len(human))
     return Labels(human, found)
 
 
@@ -113,7 +113,7 @@ def strata(labels: Labels, samples: int) -> None:
 
 def drawn(topics: Ints, size: int, k: int) -> Bools:
     """A fixed number of each topic's documents."""
-    keys = stream(SEED, 2, size, k).random(topics.size)
+    keys = make_stream(SEED, 2, size, k).random(topics.size)
     order = np.lexsort((keys, topics))
     counts = np.bincount(topics)
     place = np.empty(topics.size, dtype=np.int64)
@@ -145,7 +145,7 @@ def thread_pool(runs: Any, human: Qrels, judge: Qrels, measure: str) -> Pool:
     for grade in (human.grades[document].astype(np.int64), view.grade):
         table = np.zeros((judged.shape[1], len(judge)))
         system = view.cell // judged.shape[0]
-        table[system, document] = contributions(wanted, judged, view.rank, grade)
+        table[system, document] = compute_contributions(wanted, judged, view.rank, grade)
         tables.append(table)
     # The order of topics of judged runs.
     code = {name: k for k, name in enumerate(judged.topics)}
@@ -206,7 +206,7 @@ PARTS = ("strata", "documents", "topics")
 
 def made_up(human: Qrels, right: float, seed: int) -> Qrels:
     """A judge of two grades that is right so often, and else says anything."""
-    rng = stream(SEED, seed)
+    rng = make_stream(SEED, seed)
     guess = np.where(rng.random(len(human)) < right, human.grades > 0, rng.random(len(human)) < 0.5)
     return replace(human, grades=guess.astype(np.int32), columns={})
 
@@ -216,7 +216,7 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
     systems, many = people.shape
     truth = people.mean(axis=1)
     for size, topics in ((10, 50), (25, 50), (25, 200)):
-        draws = [stream(SEED, 3, size, topics, k) for k in range(samples)]
+        draws = [make_stream(SEED, 3, size, topics, k) for k in range(samples)]
         chosen = np.array([rng.integers(many, size=topics) for rng in draws])
         pairs = np.array([rng.choice(systems, 2, replace=False) for rng in draws]).T
         # All samples of a system are rows of one table; people judged the first topics.

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.meta.test_studies.fast_tests import TestChoice, label_scores, read_choice
 from studies.common import print_head, print_row, run_main
@@ -45,7 +45,7 @@ def simulated(sets: int) -> None:
     for spread in INTERACTION:
         errors = np.zeros(len(TESTS) + 1)
         for k in range(sets):
-            rng = stream(SEED, k)
+            rng = make_stream(SEED, k)
             values = rng.normal(0, 0.2, (TOPICS, 1, 1)) + rng.normal(
                 0, 0.1, (TOPICS, SYSTEMS, SHARDS)
             )
@@ -81,7 +81,7 @@ def real(folder: Path, repeats: int) -> None:
         found = {name: np.zeros(3) for name in scores}
         times = repeats if size < topics else 1
         for k in range(times):
-            order = stream(SEED, size, k).permutation(topics)
+            order = make_stream(SEED, size, k).permutation(topics)
             left = whole[order[size:]].mean(axis=0) if size < topics else whole.mean(axis=0)
             first, second = np.triu_indices(left.size, 1)
             signs = np.sign(left[first] - left[second])

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.streams import stream, uniforms
+from cranfield.base.streams import draw_uniforms, make_stream
 from cranfield.online import interleave, preference_by_credits, simulated_user
 from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.tabular import table_from_frame
@@ -28,7 +28,7 @@ A, B = ["x", "y", "z", "w"], ["y", "x", "z", "w"]
 
 def simulated(most: int, seed: int) -> tuple[Floats, Indices, Indices]:
     """Return credits, users and experiments of all impressions."""
-    source = stream(seed, 0)
+    source = make_stream(seed, 0)
     users = EXPERIMENTS * USERS
     often = source.integers(1, most + 1, users)
     user = np.repeat(np.arange(users), often)
@@ -36,7 +36,7 @@ def simulated(most: int, seed: int) -> tuple[Floats, Indices, Indices]:
     made = interleave([A, B], "TeamDraft", length=4)
     shown = made.draw(len(user), seed)
     grades = (shown.lists == seeks[:, None]).astype(int)
-    clicked = simulated_user("navigational").clicks(grades, uniforms(seed, 0, len(user), 8, 1))
+    clicked = simulated_user("navigational").clicks(grades, draw_uniforms(seed, 0, len(user), 8, 1))
     return made.credits(shown.lists, clicked, shown.teams), user, user // USERS
 
 

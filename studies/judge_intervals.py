@@ -25,8 +25,8 @@ from cranfield.assess.agreement.coefficients import (
 from cranfield.assess.judges.comparison import compute_calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
-from cranfield.base.proportions import wilson
-from cranfield.base.streams import stream
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.streams import make_stream
 from cranfield.correlation import kendall_tau, tau_ap
 
 SAMPLES = 4_000
@@ -37,7 +37,7 @@ def calibration_tables() -> None:
     for number, topics in enumerate((10, 25, 50)):
         for place, share in enumerate((0.05, 0.2, 0.5)):
             for level, alike in enumerate((0.0, 0.1, 0.3)):
-                random = stream(16, number, place, level)
+                random = make_stream(16, number, place, level)
                 shape = (SAMPLES, topics)
                 sizes = random.integers(1, 81, shape)
                 ends = (share * (1 / alike - 1), (1 - share) * (1 / alike - 1)) if alike else None
@@ -51,7 +51,7 @@ def calibration_tables() -> None:
                     held += int(low[0, 1] <= share <= high[0, 1])
                     width += float(high[0, 1] - low[0, 1]) / SAMPLES
                 total = sizes.sum(axis=1)
-                low, high = wilson(ones.sum(axis=1) / total, total, norm.ppf(0.975))
+                low, high = compute_wilson(ones.sum(axis=1) / total, total, norm.ppf(0.975))
                 naive = ((low <= share) & (share <= high)).mean()
                 print(
                     f"{topics:>7}{share:>7}{alike:>7}{held / SAMPLES:>11.3f}{naive:>10.3f}"
@@ -67,7 +67,7 @@ def judges(people: cf.Qrels) -> dict[str, pl.DataFrame]:
     for number, (name, share, given) in enumerate(
         (("careful", 0.2, [0, 1, 2]), ("generous", 0.6, [1, 2]))
     ):
-        random = stream(16, number)
+        random = make_stream(16, number)
         wrong = random.random(grades.size) < share
         said = np.where(wrong, random.choice(given, size=grades.size), grades)
         made[name] = people.to_polars().with_columns(grade=said)
@@ -92,7 +92,7 @@ def rankings(samples: int = 400, resamples: int = 300) -> None:
         every = len(people)
         truth = coefficients(people, judge, np.full((1, every), 1 / every))[:, 0]
         for topics in (15, 30, 50):
-            random = stream(17, number, topics)
+            random = make_stream(17, number, topics)
             held, found = np.zeros((2, 2)), np.zeros(2)
             without = (np.ones((topics, topics)) - np.eye(topics)) / (topics - 1)
             for _ in range(samples):

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from studies.common import run_main
 
 SEED = 17
@@ -127,7 +127,7 @@ def table() -> pl.DataFrame:
     }
     pages = []
     for number in range(USERS):
-        rng = stream(SEED, number)
+        rng = make_stream(SEED, number)
         variant: Any = VARIANTS[rng.choice(len(VARIANTS), p=[0.4, 0.4, 0.2])]
         eager = exp(rng.normal(0, 0.6))
         sessions = 1 + min(int(rng.geometric(0.2)), 20)

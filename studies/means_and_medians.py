@@ -14,7 +14,7 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.significance.differences import Pairs
 from cranfield.significance.registry import Options, find_test
 from studies.common import print_head, print_row, run_main
@@ -34,7 +34,7 @@ def scores_of(name: str) -> Floats:
 
 def rates(values: Floats, pair: int) -> list[float]:
     """Return the share of significant samples of a random pair, by test."""
-    random = stream(SEED, pair)
+    random = make_stream(SEED, pair)
     first, second = random.choice(values.shape[1], 2, replace=False)
     differences = values[:, first] - values[:, second]
     drawn = random.choice(differences - differences.mean(), (TOPICS, SAMPLES))

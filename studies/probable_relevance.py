@@ -25,7 +25,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK
 from cranfield.evaluation.probable_scores import ProbableRuns, compute_mean_intervals
 from studies.common import covers, print_head, print_row, run_main
@@ -40,7 +40,7 @@ SIZES = (10, 50)
 
 def probabilities(qrels: cf.Qrels, shape: str) -> pl.DataFrame:
     """Return a random probability of relevance for each judged document."""
-    rng = stream(SEED, list(SHAPES).index(shape))
+    rng = make_stream(SEED, list(SHAPES).index(shape))
     relevant, other = SHAPES[shape]
     is_relevant = qrels.grades > 0
     drawn = rng.beta(*relevant, len(qrels)), rng.beta(*other, len(qrels))
@@ -78,7 +78,7 @@ def main(folder: Path, *, samples: int = 1000) -> None:
             for size in SIZES:
                 counts = np.zeros(7)
                 for sample, scores in enumerate(truth):
-                    rng = stream(SEED, 2, size, sample)
+                    rng = make_stream(SEED, 2, size, sample)
                     selected = rng.permutation(len(mean))[:size]
                     repeated = rng.integers(len(mean), size=size)
                     true = scores[k]

@@ -40,8 +40,8 @@ from scipy.special import expit, logit
 
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.proportions import clopper_pearson
-from cranfield.base.streams import stream
+from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.streams import make_stream
 from cranfield.meta.test_studies.fast_tests import TestChoice, compute_decisions
 from cranfield.meta.work import hash_scores, run_parts, split_repeats
 from cranfield.scores import Scores
@@ -204,7 +204,7 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
         pool = pools[at % len(pools)]
         # All tests are given the same data sets, and have random numbers of their own.
         drawn = pool.draw(part.topics, SEED, GROUPS.index(part.group), part.topics, at)
-        own_seed = int(stream(SEED, 99, at).integers(2**31))
+        own_seed = int(make_stream(SEED, 99, at).integers(2**31))
         started = time.perf_counter()
         if test.startswith("glm"):
             decisions, computed = compute_decisions(
@@ -337,7 +337,7 @@ def any_error(frame: pl.DataFrame) -> str:
 
 def interval(errors: int, sets: int) -> str:
     """Write the 95% interval of Clopper and Pearson, in percent."""
-    low, high = clopper_pearson(np.array(errors), np.array(sets), 0.95)
+    low, high = compute_clopper_pearson(np.array(errors), np.array(sets), 0.95)
     return f"{100 * low:.1f}-{100 * high:.1f}"
 
 

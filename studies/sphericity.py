@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.models.anova_table import estimate_epsilons
 from studies.common import print_head, print_row, run_main
@@ -38,7 +38,7 @@ def cell(values: Floats, topics: int, sets: int, key: int) -> list[str]:
     both = centred - centred.mean(axis=1, keepdims=True)
     found = np.empty((sets, 5))
     for k in range(sets):
-        drawn = stream(SEED, key, topics, k).normal(size=(topics, len(centred))) @ centred
+        drawn = make_stream(SEED, key, topics, k).normal(size=(topics, len(centred))) @ centred
         table, _ = fit_two_way(drawn)
         of = table.sphericity
         assert of is not None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.base.text import plain
+from cranfield.base.text import sanitise
 from cranfield.campaign.publishing.site import write_release_site
 from cranfield.campaign.results.overview import make_overview, make_overview_page
 from tests.campaign.publishing.site.making import make_release
@@ -77,7 +77,7 @@ def harmless(browser: Any, path: Path, before: Opened | None = None) -> Opened:
 
 def words(texts: list[str]) -> set[str]:
     # A browser puts blanks together.
-    return {" ".join(plain(text).split()) for text in texts}
+    return {" ".join(sanitise(text).split()) for text in texts}
 
 
 def closes_at_its_end(entry: str) -> bool:

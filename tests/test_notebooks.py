@@ -23,7 +23,7 @@ from cranfield.meta.reproduction import reproduce
 from cranfield.meta.topic_studies.extrapolation import extrapolate, generalizability
 from cranfield.meta.topic_studies.sample_study import stability
 from cranfield.significance import check_assumptions, compare_bayes
-from cranfield.tabular import Cell, Table, frame_html
+from cranfield.tabular import Cell, Table, render_frame
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ALLOWED = {
@@ -134,7 +134,7 @@ def test_long_and_wide_tables_are_cut() -> None:
     page = shown(ev)
     assert page.rows == 1 + 20 + 1
     assert "… and 103 more" in page.text
-    wide = frame_html(pl.DataFrame({f"c{k}": [k] for k in range(30)}), "Wide")
+    wide = render_frame(pl.DataFrame({f"c{k}": [k] for k in range(30)}), "Wide")
     assert "18 more columns to the right" in wide
     assert len(re.findall("<th ", wide)) == 12
     qrels = cf.read_qrels({"q": {f"d{k}": 1 for k in range(1500)}})

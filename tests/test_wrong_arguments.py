@@ -220,7 +220,7 @@ SEVERAL = {
 
 INSIDE = {
     *("compute_scores(measures)", "OnlineMeasure.rows(keys)", "OnlineMeasure.summands(keys)"),
-    *("text_table(head)", "text_table(rows)", "text_table(left)"),
+    *("align_rows(head)", "align_rows(rows)", "align_rows(left)"),
 }
 """Parameters that only the library itself fills: checked before these methods are called."""
 

@@ -14,9 +14,16 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.showing import WithPlots
-from cranfield.base.text import counted, html, json_text, latex, markdown, plain
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.showing import PlotsMixin
+from cranfield.base.text import (
+    escape_html,
+    escape_latex,
+    escape_markdown,
+    format_json,
+    inflect,
+    sanitise,
+)
 from cranfield.base.version import __version__
 from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, table_from_frame
 
@@ -49,7 +56,7 @@ def declare_bounds(interval: str, note: str = "", *, prefix: str = "") -> dict[s
     }
 
 
-class Result(WithPlots):
+class Result(PlotsMixin):
     """Base class of results.
 
     A subclass is a frozen dataclass. Its fields hold the settings and the values that
@@ -192,9 +199,9 @@ class Result(WithPlots):
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Return a table as a pandas data frame; see :meth:`to_polars` for the parameter."""
-        from cranfield.base.errors import optional_module
+        from cranfield.base.errors import import_optional
 
-        optional_module("pandas")
+        import_optional("pandas")
         return self.to_polars(table).to_pandas()
 
     def to_csv(self, table: str | None = None) -> str:
@@ -231,16 +238,18 @@ class Result(WithPlots):
 
     def _repr_html_(self) -> str:
         lines = [*self.heading(), *self.note_lines()]
-        heading = "".join(f'<p style="{NOTE_STYLE}">{html(line)}</p>\n' for line in lines)
+        heading = "".join(f'<p style="{NOTE_STYLE}">{escape_html(line)}</p>\n' for line in lines)
         return heading + "".join(table.to_html(limit=MAX_ROWS) for table in self.tables()[:1])
 
     def __str__(self) -> str:
         results = combine_results(self)
-        lines = ["\n".join(map(plain, part)) for part in (results.verdict, results.heading) if part]
+        lines = [
+            "\n".join(map(sanitise, part)) for part in (results.verdict, results.heading) if part
+        ]
         return "\n\n".join([*lines, *(table.to_text(limit=MAX_LINES) for table in results.tables)])
 
     def __repr__(self) -> str:
-        lines = self.heading() or [counted(self.to_polars().height, "row")]
+        lines = self.heading() or [inflect(self.to_polars().height, "row")]
         return f"{type(self).__name__}({lines[0]})"
 
 
@@ -284,7 +293,7 @@ def is_fact(value: Any) -> bool:
 
 
 def _make_unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
-    return PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
+    return PolicyError(f"unknown table {quote(table)}; expected one of: {', '.join(names)}")
 
 
 def format_columns_section(result_class: type[Result]) -> str:
@@ -446,31 +455,31 @@ def check_table(table: str, names: Iterable[str]) -> None:
 
 def _write_text(results: ResultSet) -> str:
     before, after = results.verdict_lines()
-    parts = ["\n".join(map(plain, part)) for part in (before, results.heading) if part]
+    parts = ["\n".join(map(sanitise, part)) for part in (before, results.heading) if part]
     tables = results.main_tables or results.tables
     hints = []
     if len(tables) < len(results.tables):
-        more_tables = counted(len(results.tables) - len(tables), "more table")
+        more_tables = inflect(len(results.tables) - len(tables), "more table")
         hints.append(f"to show {more_tables}, use --table {ALL}")
     if tables and len(results.frames) > 1:
         hints.append(f"for one complete table, use --table with: {', '.join(results.frames)}")
-    end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
+    end = ["\n".join(lines) for lines in (hints, list(map(sanitise, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
 def _write_markdown(results: ResultSet) -> str:
     before, after = results.verdict_lines()
-    parts = [f"{markdown(line)}\n" for line in (*before, *results.heading)]
+    parts = [f"{escape_markdown(line)}\n" for line in (*before, *results.heading)]
     for table in results.tables:
-        title = f"### {markdown(table.title)}\n\n" if table.title else ""
+        title = f"### {escape_markdown(table.title)}\n\n" if table.title else ""
         parts.append(f"{title}{table.to_markdown(title=False)}")
-    return "\n".join([*parts, *(f"{markdown(line)}\n" for line in after)])
+    return "\n".join([*parts, *(f"{escape_markdown(line)}\n" for line in after)])
 
 
 def _write_latex(results: ResultSet) -> str:
     before, after = results.verdict_lines()
-    heading = "".join(f"% {latex(line)}\n" for line in (*before, *results.heading))
-    end = "".join(f"% {latex(line)}\n" for line in after)
+    heading = "".join(f"% {escape_latex(line)}\n" for line in (*before, *results.heading))
+    end = "".join(f"% {escape_latex(line)}\n" for line in after)
     # Without a title there is nothing to caption, and notes are comments.
     tables = (table.to_latex(caption=bool(table.title) or None) for table in results.tables)
     return heading + "\n".join(tables) + end
@@ -478,9 +487,9 @@ def _write_latex(results: ResultSet) -> str:
 
 def _write_html(results: ResultSet) -> str:
     before, after = results.verdict_lines()
-    heading = [f"<p>{html(line)}</p>\n" for line in before]
-    heading += [f'<p style="{NOTE_STYLE}">{html(line)}</p>\n' for line in results.heading]
-    end = [f"<p>{html(line)}</p>\n" for line in after]
+    heading = [f"<p>{escape_html(line)}</p>\n" for line in before]
+    heading += [f'<p style="{NOTE_STYLE}">{escape_html(line)}</p>\n' for line in results.heading]
+    end = [f"<p>{escape_html(line)}</p>\n" for line in after]
     return "".join([*heading, *(table.to_html() for table in results.tables), *end])
 
 
@@ -519,7 +528,7 @@ def _write_json(results: ResultSet) -> str:
     verdict = {"verdict": list(results.verdict)} if results.verdict else {}
     notes = [line.removeprefix("note: ") for line in results.heading if line.startswith("note: ")]
     remarks = {"notes": notes} if notes else {}
-    return json_text({"cranfield": __version__, **remarks, **results.facts, **verdict, **frames})
+    return format_json({"cranfield": __version__, **remarks, **results.facts, **verdict, **frames})
 
 
 WRITERS: dict[str, Callable[[ResultSet], str]] = {

@@ -9,9 +9,17 @@ from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import PolicyError, check_list, optional_module, quoted
-from cranfield.base.files import whole_file
-from cranfield.base.text import capitalise, counted, display_width, html, latex, markdown, plain
+from cranfield.base.errors import PolicyError, check_list, import_optional, quote
+from cranfield.base.files import open_atomically
+from cranfield.base.text import (
+    capitalise,
+    escape_html,
+    escape_latex,
+    escape_markdown,
+    inflect,
+    measure_width,
+    sanitise,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,11 +30,11 @@ __all__ = [
     "Column",
     "Table",
     "format_interval",
-    "frame_html",
+    "render_frame",
     "table_from_frame",
     "format_number",
     "format_pvalue",
-    "text_table",
+    "align_rows",
 ]
 
 
@@ -127,7 +135,7 @@ class Table:
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows, 1):
             if len(row) != len(self.head):
-                cells = counted(len(self.head), "cell")
+                cells = inflect(len(self.head), "cell")
                 raise PolicyError(f"row {index}: expected {cells} as in the head, got {len(row)}")
 
     def cells(self) -> list[list[Cell]]:
@@ -157,7 +165,7 @@ class Table:
         rows = format_grid(replace(self, rows=self.rows[:limit]))
         if limit is not None and len(self.rows) > limit:
             rows += f"\n… {len(self.rows) - limit:,} more"
-        parts = [plain(self.title), rows, "\n".join(plain(note) for note in notes)]
+        parts = [sanitise(self.title), rows, "\n".join(sanitise(note) for note in notes)]
         return "\n\n".join(part for part in parts if part)
 
     def to_latex(
@@ -188,12 +196,12 @@ class Table:
         """
         if label is not None and not LABEL.fullmatch(label):
             raise PolicyError(
-                f"label must consist of letters, digits and : . _ / + @ -, got {quoted(label)}"
+                f"label must consist of letters, digits and : . _ / + @ -, got {quote(label)}"
             )
         # With caption=False there is no environment, even if a label is given.
         has_environment = bool(caption) or (label is not None and caption is None)
         notes = [] if has_environment else [self.title, self.typeface_note, *self.notes]
-        comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
+        comments = [f"% {escape_latex(line)}" for line in (*notes, *self.remarks) if line]
         caption_lines: list[str] = []
         if has_environment:
             caption_lines.append(_make_caption(self, caption if isinstance(caption, str) else None))
@@ -216,12 +224,12 @@ class Table:
         title
             Whether title and notes precede the table.
         """
-        parts = [markdown(self.description())] if title and self.description() else []
+        parts = [escape_markdown(self.description())] if title and self.description() else []
         alignments = ["---" if k in self.left else "---:" for k in range(len(self.head))]
         rows = [[_format_markdown_cell(cell) for cell in row] for row in self.cells()]
         lines = [[_format_markdown_cell(as_cell(name)) for name in self.head], alignments, *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-        parts += [f"Note: {markdown(remark)}." for remark in self.remarks]
+        parts += [f"Note: {escape_markdown(remark)}." for remark in self.remarks]
         return "\n\n".join(parts) + "\n"
 
     def to_html(self, *, limit: int | None = None) -> str:
@@ -238,7 +246,9 @@ class Table:
         alignments = ["left" if k in self.left else "right" for k in range(len(self.head))]
         lines = [f'<table style="{TABLE_STYLE}">']
         if self.description():
-            lines.append(f'<caption style="{CAPTION_STYLE}">{html(self.description())}</caption>')
+            lines.append(
+                f'<caption style="{CAPTION_STYLE}">{escape_html(self.description())}</caption>'
+            )
         head = [
             f'<th scope="col" style="{CELL_STYLE}{alignment};border-bottom:1px solid">'
             f"{_format_html_cell(as_cell(name))}</th>"
@@ -259,7 +269,9 @@ class Table:
                 f'<tr><td colspan="{len(alignments)}" style="{CELL_STYLE}left">{more}</td></tr>'
             )
         lines += ["</tbody>", "</table>"]
-        lines += [f'<p style="{NOTE_STYLE}">Note: {html(remark)}.</p>' for remark in self.remarks]
+        lines += [
+            f'<p style="{NOTE_STYLE}">Note: {escape_html(remark)}.</p>' for remark in self.remarks
+        ]
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
@@ -269,7 +281,7 @@ class Table:
         return self.to_text()
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.rows), 'row')}, {counted(len(self.head), 'column')}"
+        size = f"{inflect(len(self.rows), 'row')}, {inflect(len(self.head), 'column')}"
         return f"Table({self.title!r}: {size})"
 
 
@@ -374,13 +386,13 @@ def make_table(
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 
-def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
+def render_frame(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
     """Return the first rows and columns of a data frame as HTML; count the others."""
     table = table_from_frame(frame[:limit, :MAX_COLUMNS], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
     n_hidden = frame.width - MAX_COLUMNS
-    notes = [f"{counted(n_hidden, 'more column')} to the right"] if n_hidden > 0 else []
+    notes = [f"{inflect(n_hidden, 'more column')} to the right"] if n_hidden > 0 else []
     return replace(table, rows=[*table.rows, *blank_rows], notes=notes).to_html(limit=limit)
 
 
@@ -393,24 +405,24 @@ class FrameMixin:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table of `to_polars` as a pandas data frame."""
-        optional_module("pandas")
+        import_optional("pandas")
         return self.to_polars().to_pandas()
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as CSV."""
-        with whole_file(path) as file:
+        with open_atomically(path) as file:
             self.to_polars().write_csv(file)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table of `to_polars` as Parquet."""
-        with whole_file(path) as file:
+        with open_atomically(path) as file:
             self.to_polars().write_parquet(file)
 
     def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), str(self).split("\n", 1)[0])
+        return render_frame(self.to_polars(), str(self).split("\n", 1)[0])
 
 
-def text_table(
+def align_rows(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
@@ -418,11 +430,11 @@ def text_table(
     separator: str = "  ",
 ) -> str:
     """Return rows as text with aligned columns, and escape unprintable characters."""
-    lines = [[plain(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(display_width(line[k]) for line in lines) for k in range(len(head))]
+    lines = [[sanitise(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(measure_width(line[k]) for line in lines) for k in range(len(head))]
 
     def align(cell: str, k: int) -> str:
-        blanks = " " * (widths[k] - display_width(cell))
+        blanks = " " * (widths[k] - measure_width(cell))
         return cell + blanks if k in left else blanks + cell
 
     row_texts = (separator.join(align(cell, k) for k, cell in enumerate(line)) for line in lines)
@@ -443,16 +455,16 @@ def format_grid(table: Table) -> str:
         as_cell(name).text + " " * (width + 1 if width else 0)
         for name, width in zip(table.head, widths, strict=True)
     ]
-    return text_table(head, rows, left=table.left)
+    return align_rows(head, rows, left=table.left)
 
 
 def _format_markdown_cell(cell: Cell) -> str:
-    text = markdown(cell.text)
+    text = escape_markdown(cell.text)
     if cell.bold:
         text = f"**{text}**"
     if cell.underline:
         text = f"<ins>{text}</ins>"
-    return f"{text}<sup>{markdown(cell.mark)}</sup>" if cell.mark else text
+    return f"{text}<sup>{escape_markdown(cell.mark)}</sup>" if cell.mark else text
 
 
 # CSS styles have no colours, so that tables take those of the page, dark or light.
@@ -464,7 +476,7 @@ NOTE_STYLE = "font-size:smaller;margin:0.2em 0"
 
 
 def _format_html_cell(cell: Cell) -> str:
-    text = cell.html or html(cell.text)
+    text = cell.html or escape_html(cell.text)
     if cell.bold:
         text = f"<b>{text}</b>"
     return f"<u>{text}</u>" if cell.underline else text
@@ -475,7 +487,7 @@ def _format_html_mark(cell: Cell, width: int) -> str:
     if not width:
         return ""
     style = f"display:inline-block;min-width:{0.6 * width:.1f}em;text-align:left"
-    return f'<sup style="{style}">{html(cell.mark)}</sup>'
+    return f'<sup style="{style}">{escape_html(cell.mark)}</sup>'
 
 
 LABEL = re.compile(r"[A-Za-z0-9:._/+@-]+")
@@ -489,8 +501,8 @@ def _make_caption(table: Table, title: str | None) -> str:
     text = table.description(title)
     title = table.title if title is None else title
     # The list of tables has only the title; braces protect its square brackets.
-    short = f"[{{{latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
-    return rf"\caption{short}{{{latex(text)}}}"
+    short = f"[{{{escape_latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
+    return rf"\caption{short}{{{escape_latex(text)}}}"
 
 
 def _format_tabular_lines(table: Table) -> list[str]:
@@ -546,7 +558,7 @@ def _format_body_lines(table: Table) -> list[str]:
         for k, cell in enumerate(row):
             cells.append(_format_latex_cell(cell, is_number=k not in table.left))
             if widths[k]:
-                cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
+                cells.append(rf"\textsuperscript{{{escape_latex(cell.mark)}}}" if cell.mark else "")
         lines += [r"\midrule"] * (index in table.rules) + [_join_cells(cells)]
     return lines
 
@@ -558,7 +570,7 @@ def _join_cells(cells: list[str]) -> str:
 
 
 def _format_latex_cell(cell: Cell, *, is_number: bool) -> str:
-    text = cell.latex or (_format_latex_number(cell.text) if is_number else latex(cell.text))
+    text = cell.latex or (_format_latex_number(cell.text) if is_number else escape_latex(cell.text))
     if cell.bold:
         text = rf"\textbf{{{text}}}"
     return rf"\underline{{{text}}}" if cell.underline else text
@@ -571,4 +583,4 @@ def _format_latex_number(text: str) -> str:
         bound, digits, exponent = match.groups()
         start = "" if digits == "1" else rf"{digits}\cdot "
         return rf"${bound}{start}10^{{{int(exponent)}}}$"
-    return f"$-${latex(text[1:])}" if NEGATIVE_NUMBER.fullmatch(text) else latex(text)
+    return f"$-${escape_latex(text[1:])}" if NEGATIVE_NUMBER.fullmatch(text) else escape_latex(text)

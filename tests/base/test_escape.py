@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, MeasureError
-from cranfield.base.text import html, latex, markdown, one_line, plain
+from cranfield.base.text import (
+    escape_html,
+    escape_latex,
+    escape_markdown,
+    sanitise,
+    shorten_message,
+)
 
 NASTY = (
     st.text(alphabet=st.sampled_from("\\{}$&#_%~^<>|`'\",-*[]()!?=+@.: ab17\n\x1b†§é")) | st.text()
@@ -56,26 +62,26 @@ def read_latex(text: str) -> str:
 @example("α♯")
 @given(NASTY)
 def test_latex_reads_the_text(text: str) -> None:
-    escaped = latex(text)
-    assert read_latex(escaped) == plain(text)
+    escaped = escape_latex(text)
+    assert read_latex(escaped) == sanitise(text)
     assert not re.search("--|''|,,|`", escaped)
 
 
 @given(NASTY)
 def test_html_reads_the_text(text: str) -> None:
-    assert unescape(html(text)) == plain(text)
-    assert not set(html(text)) & set("<>\"'")
+    assert unescape(escape_html(text)) == sanitise(text)
+    assert not set(escape_html(text)) & set("<>\"'")
 
 
 @given(NASTY)
 def test_markdown_reads_the_text(text: str) -> None:
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    wanted = plain(text).strip()
-    [block] = [one for one in parser.parse(f"x{markdown(wanted)}x") if one.type == "inline"]
+    wanted = sanitise(text).strip()
+    [block] = [one for one in parser.parse(f"x{escape_markdown(wanted)}x") if one.type == "inline"]
     assert {one.type for one in block.children or []} <= {"text", "text_special"}
     assert "".join(one.content for one in block.children or []) == f"x{wanted}x"
     # At the start of a line too.
-    kinds = [one.type for one in parser.parse(markdown(wanted))]
+    kinds = [one.type for one in parser.parse(escape_markdown(wanted))]
     assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
 
 
@@ -90,7 +96,7 @@ def test_markdown_reads_the_text(text: str) -> None:
     ],
 )
 def test_markdown_escapes_no_more_than_it_must(text: str, escaped: str) -> None:
-    assert markdown(text) == escaped
+    assert escape_markdown(text) == escaped
 
 
 @given(st.text() | NASTY, st.integers(1, 400))
@@ -104,7 +110,7 @@ def test_messages_are_one_short_printable_line(text: str, times: int) -> None:
 
 
 def test_the_middle_of_a_message_is_cut() -> None:
-    text = one_line("a.run:3: " + "\x1b[31m" * 9999 + "; what helps")
+    text = shorten_message("a.run:3: " + "\x1b[31m" * 9999 + "; what helps")
     assert text.startswith(r"a.run:3: \x1b[31m")
     assert text.endswith("; what helps")
     assert text.count("…") == 1

@@ -18,7 +18,7 @@ from cranfield.assess.labels import CROWD_MODELS
 from cranfield.assess.pools.method import METHODS as POOLING
 from cranfield.assess.sampling_designs import DESIGNS
 from cranfield.assess.stops import RULES
-from cranfield.base.spec import Registry, component_name
+from cranfield.base.spec import Registry, get_component_name
 from cranfield.fusion.methods import FUSIONS
 from cranfield.measures import REGISTRY
 from cranfield.meta.study import STUDIES
@@ -76,7 +76,7 @@ def test_names_and_aliases_are_read_as_the_modules_declare_them(registry: Regist
         classes = [one for one in things if isinstance(one, type) and "name" in vars(one)]
         # A result that is not a study has an annotated name.
         own = [one for one in classes if "name" not in inspect.get_annotations(one)]
-        names = {component_name(one) for one in own if issubclass(one, registry.base)}
+        names = {get_component_name(one) for one in own if issubclass(one, registry.base)}
         assert not registry.modules or {*registry.module_by_name} == names
 
 

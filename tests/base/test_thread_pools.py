@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.base.parallel import iterate_in_threads, ordered_results
+from cranfield.base.parallel import iterate_in_threads, iterate_results
 from cranfield.sources.chunks import Source
 
 Generators = Callable[[Callable[[int], Any], Iterable[int], int], Generator[Any, None, None]]
 
 
-@pytest.mark.parametrize("made", [ordered_results, iterate_in_threads])
+@pytest.mark.parametrize("made", [iterate_results, iterate_in_threads])
 def test_a_generator_may_be_closed_in_one_of_its_own_threads(made: Generators) -> None:
     """The garbage collector closes it so, and a thread that waits for itself hangs."""
     begun, closed = threading.Event(), threading.Event()

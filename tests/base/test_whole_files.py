@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.base.errors import InputError
-from cranfield.base.files import file_sha256, whole_file
+from cranfield.base.files import hash_file, open_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 
@@ -17,11 +17,11 @@ posix = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_a_private_file_is_its_owners_whatever_the_mask(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
-        with whole_file(tmp_path / "private", private=True) as out:
+        with open_atomically(tmp_path / "private", private=True) as out:
             # The mask is that of the process, and other threads make files: it is not touched.
             assert os.umask(0) == 0
             out.write(b"x")
-        with whole_file(tmp_path / "public") as out:
+        with open_atomically(tmp_path / "public") as out:
             out.write(b"x")
     finally:
         os.umask(old)
@@ -43,11 +43,11 @@ def test_a_synced_file_is_on_the_disk_before_and_after_it_has_its_name(
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with whole_file(tmp_path / "a", synced=True) as out:
+    with open_atomically(tmp_path / "a", synced=True) as out:
         out.write(b"x")
     assert done == [("file", False), ("folder", True)]
     done.clear()
-    with whole_file(tmp_path / "a") as out:
+    with open_atomically(tmp_path / "a") as out:
         out.write(b"y")
     assert done == []
 
@@ -55,7 +55,7 @@ def test_a_synced_file_is_on_the_disk_before_and_after_it_has_its_name(
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
-        whole_file(tmp_path / "a", private=True, synced=True) as out,
+        open_atomically(tmp_path / "a", private=True, synced=True) as out,
     ):
         out.write(b"x")
         _ = 1 / 0
@@ -66,9 +66,9 @@ def test_the_digest_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     # FIPS 180-2, appendix B.1.
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert file_sha256(tmp_path / "a") == expected
+    assert hash_file(tmp_path / "a") == expected
     with pytest.raises(InputError, match="is missing"):
-        file_sha256(tmp_path / "b")
+        hash_file(tmp_path / "b")
 
 
 @posix
@@ -76,11 +76,11 @@ def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to("target")
-    with whole_file(link) as out:
+    with open_atomically(link) as out:
         out.write(b"new")
     assert link.is_symlink() and target.read_bytes() == b"new"
     # A store gives names of its own: what somebody put there is not followed.
-    with whole_file(link, synced=True) as out:
+    with open_atomically(link, synced=True) as out:
         out.write(b"own")
     assert not link.is_symlink() and target.read_bytes() == b"new"
 
@@ -92,6 +92,6 @@ def test_a_link_to_a_stream_is_written_to(
     link = tmp_path / "stdout"
     link.symlink_to("/dev/fd/1")
     print("before", flush=True)
-    with whole_file(link) as out:
+    with open_atomically(link) as out:
         out.write(b"new\n")
     assert link.is_symlink() and capfd.readouterr().out == "before\nnew\n"

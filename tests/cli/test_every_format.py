@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.base.text import json_text
+from cranfield.base.text import format_json
 from tests.campaign.results.made import handed_in, judged, lines, made, qrels, rankings
 from tests.cli.running import commands, cranfield
 
@@ -142,5 +142,5 @@ def test_formats(name: str, folder: Path) -> None:
 
 def test_dates_and_missing_values() -> None:
     content = {"at": date(2020, 8, 1), "time": datetime(2020, 8, 1, 12), "p": [math.nan, np.inf]}
-    found = json.loads(json_text(content), parse_constant=refuse)
+    found = json.loads(format_json(content), parse_constant=refuse)
     assert found == {"at": "2020-08-01", "time": "2020-08-01T12:00:00", "p": [None, None]}

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 
-from cranfield.base.kinds import Integer, OneOf, allowed_values
+from cranfield.base.kinds import Integer, OneOf, find_allowed_values
 from cranfield.cli.options.declaring import Option
 from tests.cli.running import commands
 
@@ -121,7 +121,7 @@ def test_options_are_those_of_the_function(name: str) -> None:
     default = DIFFERENT.get(name, own)
     made = option.default if isinstance(option.default, (str, int, float)) else None
     assert made == default
-    kind = allowed_values(loaded).get(parameter)
+    kind = find_allowed_values(loaded).get(parameter)
     if isinstance(kind, OneOf) and isinstance(option.type, click.Choice):
         assert tuple(option.type.choices) == tuple(kind.names)
     if isinstance(kind, Integer) and isinstance(option.type, click.IntRange):

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.parallel import (
-    available_threads,
-    in_threads,
+    count_threads,
+    iterate_results,
     limit_threads,
-    ordered_results,
+    map_in_threads,
 )
 from cranfield.collection.files.lines import RUN, detect_layout, parse_lines
 from cranfield.sources import chunks
@@ -190,7 +190,7 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
             asked.append(k)
             yield k
 
-    found = ordered_results(lambda k: (k, available_threads()), parts(), 3)
+    found = iterate_results(lambda k: (k, count_threads()), parts(), 3)
     # Three are worked on, and one more waits.
     assert next(found) == (0, 1)
     assert len(asked) <= 5
@@ -198,9 +198,9 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
 
 
 def test_pools_do_not_multiply() -> None:
-    assert available_threads() >= 1
+    assert count_threads() >= 1
     with limit_threads(1):
-        assert available_threads() == 1
+        assert count_threads() == 1
         with limit_threads(None):
-            assert available_threads() == 1
-    assert in_threads(lambda _: available_threads(), range(4), 2) == [1] * 4
+            assert count_threads() == 1
+    assert map_in_threads(lambda _: count_threads(), range(4), 2) == [1] * 4

@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.evaluation.evaluation import BY_DOCUMENT, order_ties, score, tie_effects
+from cranfield.evaluation.evaluation import BY_DOCUMENT, find_tie_effects, order_ties, score
 from cranfield.measures.families import REGISTRY
 from tests.cli.running import cranfield
 
@@ -56,7 +56,7 @@ def test_the_effect_of_ties_is_that_of_the_extreme_orders(policies: dict[str, An
     orders = {str(k): run for k, run in enumerate(_orders())}
     judged = cf.judge(SCORES, QRELS, **policies)
     for name, scores in cf.evaluate(orders, QRELS, measures, **policies).items():
-        effects = tie_effects(judged, score(judged, name))
+        effects = find_tie_effects(judged, score(judged, name))
         found = effects[0].effect if effects else 0.0
         assert found == pytest.approx(np.ptp(scores.overall()), abs=1e-12), name
 
@@ -84,7 +84,7 @@ def test_every_measure_of_grades_is_looked_at() -> None:
         )
         with suppress(MeasureError):
             measure.require_complete()
-            effects = tie_effects(judged, score(judged, measure))
+            effects = find_tie_effects(judged, score(judged, measure))
             assert len(effects) == 1, name
             assert np.isfinite(effects[0].effect), name
             seen += 1
@@ -118,7 +118,7 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
             replace(table, values=extreme).overall()
             for extreme in (by_order.max(axis=0), by_order.min(axis=0))
         )
-        effects = {tie.system: tie.effect for tie in tie_effects(judged, scores)}
+        effects = {tie.system: tie.effect for tie in find_tie_effects(judged, scores)}
         assert effects == {"a": best[0] - worst[0], "b": best[1] - worst[1]}, name
         assert effects["a"] > 0 or name in {"P@4", "RR"}, name
 
@@ -130,7 +130,7 @@ def test_notes_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(arguments)
         return []
 
-    monkeypatch.setattr("cranfield.evaluation.evaluation.tie_effects", no_effects)
+    monkeypatch.setattr("cranfield.evaluation.evaluation.find_tie_effects", no_effects)
     ev = cf.evaluate({"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 0, "b": 1}}, "RR")
     assert ev.notes == ev.notes == []
     ev.warn()
@@ -165,10 +165,12 @@ def test_a_note_counts_the_other_measures_that_change() -> None:
     assert [len(notes) for notes in alone] == [0, 0, 1, 1, 1]
     [note] = ev.notes
     assert note.endswith(", and 2 other measures by no more")
-    [tie] = tie_effects(ev.judged, ev)
+    [tie] = find_tie_effects(ev.judged, ev)
     assert tie.n_others == 2
     sizes = {
-        name: tie.effect for name in measures for tie in tie_effects(ev.judged, {name: ev[name]})
+        name: tie.effect
+        for name in measures
+        for tie in find_tie_effects(ev.judged, {name: ev[name]})
     }
     assert tie.effect == max(sizes.values()) == sizes[tie.measure]
 
@@ -240,7 +242,7 @@ def test_measures_of_more_than_grades_are_scored_in_several_orders(tmp_path: Any
     judged = _judged(tmp_path, SCORED)
     for measure in cf.parse_measures(BEYOND_GRADES):
         values = np.stack([measure.score(one) for one in in_order])
-        [tie] = tie_effects(judged, score(judged, measure))
+        [tie] = find_tie_effects(judged, score(judged, measure))
         # Topics are independent: each has its best or its worst of these orders.
         assert tie.effect == pytest.approx(float(np.ptp(values, axis=0).mean()), abs=1e-12), measure
         assert not tie.is_bound
@@ -253,7 +255,7 @@ def test_other_orders_than_those_by_grade_may_change_a_score_more() -> None:
     runs = {str(k): {"q": run} for k, run in enumerate(orders)}
     values = cf.evaluate(runs, qrels, "EBR(max_grade=2)")["EBR(max_grade=2)"].overall()
     ev = cf.evaluate({"q": dict.fromkeys("abcd", 1.0)}, qrels, "EBR(max_grade=2)")
-    [tie] = tie_effects(ev.judged, ev)
+    [tie] = find_tie_effects(ev.judged, ev)
     assert tie.effect < np.ptp(values) - 0.01
     assert not tie.is_bound
     assert "by at least 0.35" in ev.notes[0]

@@ -15,7 +15,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.significance.differences import Pairs, pair_all
 from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
@@ -130,7 +130,7 @@ def test_thousands_of_topics_need_little_memory() -> None:
 
 
 def test_bootstrap_anova_fits_the_model_again() -> None:
-    from cranfield.base.streams import stream
+    from cranfield.base.streams import make_stream
     from cranfield.significance.models.anova import fit_factorial, fit_two_way
     from cranfield.significance.models.random_topics import Refits
     from cranfield.significance.registry import Options
@@ -142,7 +142,7 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
         refits = Refits.draw(residuals, options)
         # The same draws, and the model fitted by the function that fits scores.
         t, s, k = shape
-        drawn = stream(5, 0).integers(0, t * s * k, size=(7, s, t, k))
+        drawn = make_stream(5, 0).integers(0, t * s * k, size=(7, s, t, k))
         for b in range(7):
             values = residuals.ravel()[drawn[b]].transpose(1, 0, 2)
             table = fit_two_way(values[:, :, 0])[0]
@@ -420,7 +420,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
-    firsts = {int(stream(s, *path).integers(2**62)) for s in (0, 1) for path in paths}
+    firsts = {int(make_stream(s, *path).integers(2**62)) for s in (0, 1) for path in paths}
     assert len(firsts) == 12
 
 

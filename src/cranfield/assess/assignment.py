@@ -18,11 +18,11 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_number,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_named_stream
+from cranfield.base.text import inflect
 from cranfield.collection.files.writing import write_lines, write_table
 from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import sort_topics
@@ -98,7 +98,7 @@ class Sheets(TableResult):
         name, n_assessors = fspath(path), len(self.assessors)
         if n_assessors > 1 and "{}" not in name:
             raise PolicyError(
-                f"expected {{}} in the file name for {n_assessors} assessors, got {quoted(name)}"
+                f"expected {{}} in the file name for {n_assessors} assessors, got {quote(name)}"
             )
         if format == "auto":
             suffix = Source(name).suffix.removeprefix(".")
@@ -118,8 +118,8 @@ class Sheets(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"{counted(self.n_documents, 'document')} for"
-            f" {counted(len(self.assessors), 'assessor')}, {self.n_repeated:,} judged by several"
+            f"{inflect(self.n_documents, 'document')} for"
+            f" {inflect(len(self.assessors), 'assessor')}, {self.n_repeated:,} judged by several"
         ]
 
 
@@ -189,7 +189,7 @@ def sheets(
     # Rows of each array: assessor, position of the topic, position of the document, row in `frame`.
     assignments = [np.zeros((4, 0), dtype=np.int64)]
     for topic_index, topic in enumerate(topics):
-        rows, rng = rows_of_topic[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
+        rows, rng = rows_of_topic[topic], make_named_stream(seed, topic, _ASSESSOR_STREAM)
         order = np.argsort(rng.permutation(rows.size))
         first_assessor = (order + rng.integers(len(names))) % len(names)
         counts = np.where(order < round(overlap * rows.size), n_each, 1)
@@ -199,7 +199,7 @@ def sheets(
         if arranged == "id":
             position = frame["doc"][rows].rank("ordinal").to_numpy()
         elif arranged == "shuffled":
-            position = named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
+            position = make_named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
         doc, repetition = join_ranges(np.zeros_like(counts), counts)
         assessor = (first_assessor[doc] + repetition) % len(names)
         topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
@@ -230,7 +230,7 @@ def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
-        raise PolicyError(f"document {quoted(doc)} of topic {quoted(topic)} occurs twice")
+        raise PolicyError(f"document {quote(doc)} of topic {quote(topic)} occurs twice")
     return frame
 
 
@@ -241,9 +241,9 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):
         expected = "assessors must be a positive integer or a list of distinct names"
-        raise PolicyError(f"{expected}, got {quoted(assessors)}")
+        raise PolicyError(f"{expected}, got {quote(assessors)}")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
             expected = "the name of an assessor must be non-empty text without / and \\"
-            raise PolicyError(f"{expected}, got {quoted(name)}")
+            raise PolicyError(f"{expected}, got {quote(name)}")
     return names

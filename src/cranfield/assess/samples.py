@@ -19,12 +19,12 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_list,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
-from cranfield.collection.judged.rows import ratio
+from cranfield.base.streams import make_named_stream
+from cranfield.base.text import inflect
+from cranfield.collection.judged.rows import divide
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.sources.chunks import Origin
@@ -82,7 +82,7 @@ class EstimatedRelevant(TableResult):
 
     def heading(self) -> list[str]:
         error = f"{self.total_error:.1f}" if self.has_total_error else "unknown"
-        total = f"{counted(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
+        total = f"{inflect(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
         n_relevant = f"{self.rows['relevant'].sum():,}"
         sample = f"from {n_relevant} in a sample by {self.drawing}"
         return [f"{total}, standard error {error}, estimated {sample}"]
@@ -92,12 +92,12 @@ def _compute_sen_yates_grundy_terms(cells: Cells, n_sampled: Floats, n_relevant:
     """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
     weighted, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
-    within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
+    within_cells = divide(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= n_relevant * (n_sampled - n_relevant)
     squared_differences = n_sampled * cells.sum_before(weighted_squares)
     squared_differences += weighted_squares * cells.sum_before(n_sampled)
     squared_differences -= 2 * weighted * cells.sum_before(weighted)
-    between_cells = ratio(1 - cells.dependence, cells.dependence) * squared_differences
+    between_cells = divide(1 - cells.dependence, cells.dependence) * squared_differences
     return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
 
@@ -105,9 +105,9 @@ def _compute_horvitz_thompson_terms(cells: Cells, n_sampled: Floats, n_relevant:
     inclusion = cells.inclusion
     diagonal = n_relevant * (1 - inclusion) / inclusion**2
     pairs = n_relevant * (n_relevant - 1)
-    within_cells = pairs / inclusion**2 - ratio(pairs, cells.pair_inclusion)
+    within_cells = pairs / inclusion**2 - divide(pairs, cells.pair_inclusion)
     between_cells = 2 * n_relevant / inclusion * cells.sum_before(n_relevant / inclusion)
-    return diagonal + within_cells - between_cells * ratio(1 - cells.dependence, cells.dependence)
+    return diagonal + within_cells - between_cells * divide(1 - cells.dependence, cells.dependence)
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
@@ -201,7 +201,7 @@ class Sample(Result):
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
         check_integer("seed", seed, 0)
-        drawn = self.cells.draw([named_stream(seed, topic) for topic in self.pool.topics])
+        drawn = self.cells.draw([make_named_stream(seed, topic) for topic in self.pool.topics])
         return replace(self, seed=int(seed), drawn=drawn)
 
     def judged(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
@@ -229,10 +229,10 @@ class Sample(Result):
         unjudged_docs = np.flatnonzero(self.drawn & (grades == UNJUDGED))
         if unjudged_docs.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[unjudged_docs[0]]]
-            doc = quoted(self.pool.docs[int(unjudged_docs[0])])
+            doc = quote(self.pool.docs[int(unjudged_docs[0])])
             raise PolicyError(
-                f"{counted(unjudged_docs.size, 'sampled document')} not judged (topic"
-                f" {quoted(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
+                f"{inflect(unjudged_docs.size, 'sampled document')} not judged (topic"
+                f" {quote(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
                 " not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
@@ -247,7 +247,7 @@ class Sample(Result):
         if is_other.any():
             raise PolicyError(
                 "judgments with inclusion probabilities must be those of the sample, got"
-                f" {counted(int(is_other.sum()), 'judged document')} outside {self.drawing}, seed"
+                f" {inflect(int(is_other.sum()), 'judged document')} outside {self.drawing}, seed"
                 f" {self.seed}; use the seed and the sizes of the sample that was judged"
             )
 
@@ -281,7 +281,7 @@ class Sample(Result):
         for name in columns:
             if name not in design_columns:
                 raise PolicyError(
-                    f"a sample by {quoted(self.design)} has no column {quoted(name)}; expected one"
+                    f"a sample by {quote(self.design)} has no column {quote(name)}; expected one"
                     f" of: {', '.join(design_columns)}"
                 )
         grades = self.judged(judgments, unjudged=unjudged)
@@ -382,7 +382,7 @@ class Sample(Result):
     def heading(self) -> list[str]:
         return [
             f"{self.drawing}, seed {self.seed}: {len(self):,} of"
-            f" {counted(len(self.pool), 'document')}, {counted(len(self.pool.topics), 'topic')}"
+            f" {inflect(len(self.pool), 'document')}, {inflect(len(self.pool.topics), 'topic')}"
         ]
 
     def _frame(self) -> pl.DataFrame:

@@ -19,10 +19,10 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import PolicyError, as_numbers, check_integer, quoted
+from cranfield.base.errors import PolicyError, as_numbers, check_integer, quote
 from cranfield.base.spec import Registry
-from cranfield.base.text import counted
-from cranfield.collection.judged.rows import number_rows, ratio, scan
+from cranfield.base.text import inflect
+from cranfield.collection.judged.rows import divide, number_rows, scan
 from cranfield.collection.policies import MAX_DEPTH
 
 
@@ -47,7 +47,7 @@ class Cells:
     @cached_property
     def pair_inclusion(self) -> Floats:
         """Joint inclusion probability of two documents of a cell; 0 for a single document."""
-        return ratio(self.mean_pairs, self.size * (self.size - 1.0))
+        return divide(self.mean_pairs, self.size * (self.size - 1.0))
 
     def sum_before(self, values: Floats) -> Floats:
         """Sum values over the earlier cells of the same topic, for each cell."""
@@ -118,7 +118,7 @@ def make_multinomial_cells(
         mean_count[small_cells] = (probabilities * counts).sum(axis=1)
         mean_pairs[small_cells] = (probabilities * counts * (counts - 1)).sum(axis=1)
         joint_moment = ((m - j) * probabilities * counts).sum(axis=1)
-        dependence[small_cells] = ratio(
+        dependence[small_cells] = divide(
             joint_moment, (1 - mass[small_cells]) * m * mean_count[small_cells]
         )
 
@@ -146,7 +146,7 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
     if n_below := int((pool.best_rank > ends[-1]).sum()):
         raise PolicyError(
             f"expected strata down to rank {pool.depth}, the depth of the pool, got {ends[-1]} with"
-            f" {counted(n_below, 'document')} below it"
+            f" {inflect(n_below, 'document')} below it"
         )
     (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     sample_sizes = list(strata.values())
@@ -202,7 +202,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     for option, value in {"size": size, "strata": strata}.items():
         if (value is None) == (option == required):
             reason = f"requires {option}=..." if option == required else f"does not use {option}"
-            raise PolicyError(f"design {quoted(name)} {reason}")
+            raise PolicyError(f"design {quote(name)} {reason}")
     if strata is None:
         if name == "stat":
             if isinstance(size, float) and 0 < size <= 1:
@@ -217,7 +217,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     if not (isinstance(strata, Mapping) and strata):
         raise PolicyError(
             "strata must map last ranks to sample sizes or proportions, such as {10: 1.0}, got"
-            f" {quoted(strata)}"
+            f" {quote(strata)}"
         )
     for end, sample_size in strata.items():
         check_integer("the last rank of a stratum", end, 1, MAX_DEPTH)
@@ -286,10 +286,10 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
         )
     if not ((size >= 1) & (size <= MAX_ITEMS) & (size == np.trunc(size))).all():
         expected = f"sizes of strata must be integers from 1 to {MAX_ITEMS:,}"
-        raise PolicyError(f"{expected}, got {quoted(sizes)}")
+        raise PolicyError(f"{expected}, got {quote(sizes)}")
     if not ((spread >= 0) & (spread <= MAX_SPREAD)).all():
         expected = f"spreads of strata must be finite numbers from 0 to {MAX_SPREAD:g}"
-        raise PolicyError(f"{expected}, got {quoted(spreads)}")
+        raise PolicyError(f"{expected}, got {quote(spreads)}")
     check_integer("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
     check_integer("labels", labels, int(low.sum()), int(size.sum()))

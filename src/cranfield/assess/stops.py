@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import gammaln
 
 from cranfield.assess.pools.pool import Pool, read_judgments
-from cranfield.base.arrays import Bools, Floats, Ints, row_slices
+from cranfield.base.arrays import Bools, Floats, Ints, slice_rows
 from cranfield.base.errors import PolicyError, as_numbers
 from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.spec import (
@@ -27,7 +27,7 @@ from cranfield.base.spec import (
     parameter,
     to_fraction,
 )
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.policies import MAX_DEPTH
 from cranfield.result import Column, Columns, Result
 
@@ -116,7 +116,7 @@ def _compute_bend(state: JudgingState, after: Ints) -> Floats:
     # The ratio decreases between relevant documents, so its maximum is right after one of them.
     n_judged = state.judgments_to_relevant
     rank = np.arange(1, n_judged.size + 1)
-    for rows in row_slices(after.size, n_judged.size, BLOCK_SIZE):
+    for rows in slice_rows(after.size, n_judged.size, BLOCK_SIZE):
         s = after[rows, None]
         n_later = np.maximum(1.0 + state.relevant_after[s] - rank, 1.0)
         ratio = np.where(n_judged < s, rank / n_judged * (s - n_judged) / n_later, 0.0)
@@ -156,7 +156,7 @@ class RecallTest(Rule):
         # smallest p; it starts at the first document or after a relevant one.
         urn_starts = np.r_[0, state.judgments_to_relevant]
         recall = to_fraction(self.recall)
-        for rows in row_slices(after.size, urn_starts.size, BLOCK_SIZE):
+        for rows in slice_rows(after.size, urn_starts.size, BLOCK_SIZE):
             s = after[rows]
             r = state.relevant_after[s]
             n_missing = r * recall.denominator // recall.numerator + 1 - r
@@ -385,7 +385,7 @@ class Stopping(Result):
             f"{rule} {'not yet' if n is None else f'after {n:,}'}"
             for rule, n in self.first().items()
         ]
-        judgments = counted(int(self.after[-1]), "judgment")
+        judgments = inflect(int(self.after[-1]), "judgment")
         return [f"{judgments} of {self.total:,}: {', '.join(stops)}"]
 
     def _frame(self) -> pl.DataFrame:

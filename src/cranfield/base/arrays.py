@@ -16,12 +16,12 @@ LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] 
 TINY = 1e-200  # values of at most this magnitude are rounded to 0
 
 
-def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
+def argsort_best(values: Floats, lower_is_better: bool = False) -> Indices:
     """Return the indices that sort values, the best first and NaN last; ties keep their order.
 
     Examples
     --------
-    >>> best_first(np.array([0.1, np.nan, 0.3, 0.1])).tolist()
+    >>> argsort_best(np.array([0.1, np.nan, 0.3, 0.1])).tolist()
     [2, 0, 3, 1]
     """
     return np.argsort(values if lower_is_better else -values, kind="stable")
@@ -29,11 +29,11 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 def is_best_value(values: Floats, lower_is_better: bool = False) -> Bools:
     """Return a mask of the values that equal the best value up to rounding noise."""
-    values = without_noise(values)
-    return np.asarray(values == values[best_first(values, lower_is_better)[0]])
+    values = remove_noise(values)
+    return np.asarray(values == values[argsort_best(values, lower_is_better)[0]])
 
 
-def without_noise(values: Floats) -> Floats:
+def remove_noise(values: Floats) -> Floats:
     """Round to 12 significant digits, so that values that differ by rounding errors become equal.
 
     In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. Magnitudes up to
@@ -41,7 +41,7 @@ def without_noise(values: Floats) -> Floats:
 
     Examples
     --------
-    >>> without_noise(np.array([0.1 + 0.2, 0.3, 0.0, np.nan])).tolist()
+    >>> remove_noise(np.array([0.1 + 0.2, 0.3, 0.0, np.nan])).tolist()
     [0.3, 0.3, 0.0, nan]
     """
     values = np.asarray(values, float)
@@ -66,24 +66,24 @@ def round_for_ranking(values: Floats) -> Floats:
     return np.where(np.isfinite(rounded), rounded, values)
 
 
-def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
+def compute_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
     """Return the rank of each value, from 1 for the best; NaN is ranked last.
 
     Values that are equal up to rounding noise have the same rank.
 
     Examples
     --------
-    >>> competition_ranks(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
+    >>> compute_ranks(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
     [3, 1, 4, 1]
     """
-    rounded_values = without_noise(values)
+    rounded_values = remove_noise(values)
     sort_keys = np.where(
         np.isnan(rounded_values), np.inf, rounded_values if lower_is_better else -rounded_values
     )
     return np.asarray(1 + np.searchsorted(np.sort(sort_keys), sort_keys), np.int64)
 
 
-def row_slices(n_rows: int, n_columns: int, max_numbers: int) -> Iterator[slice]:
+def slice_rows(n_rows: int, n_columns: int, max_numbers: int) -> Iterator[slice]:
     """Yield slices of rows with at most `max_numbers` numbers in all, but at least one row each."""
     size = max(1, max_numbers // max(1, n_columns))
     for start in range(0, n_rows, size):

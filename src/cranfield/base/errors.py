@@ -16,7 +16,7 @@ from numbers import Integral, Rational, Real
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cranfield.base.text import did_you_mean, one_line, plain
+from cranfield.base.text import sanitise, shorten_message, suggest_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class CranfieldError(Exception):
     """
 
     def __init__(self, text: object = "") -> None:
-        super().__init__(one_line(str(text)))
+        super().__init__(shorten_message(str(text)))
 
 
 class InputError(CranfieldError):
@@ -73,7 +73,7 @@ class InputError(CranfieldError):
         self.doc = doc
         location = ":".join(str(part) for part in (source, line) if part is not None)
         subject = [
-            f"{name} {quoted(value)}"
+            f"{name} {quote(value)}"
             for name, value in (("topic", topic), ("document", doc))
             if value is not None
         ]
@@ -81,14 +81,14 @@ class InputError(CranfieldError):
         super().__init__(f"{text} ({', '.join(subject)})" if subject else text)
 
 
-def system_reason(error: Exception) -> str:
+def get_system_reason(error: Exception) -> str:
     """Return the text of an error of the operating system, such as `permission denied`."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def file_error(error: Exception, action: str, path: object) -> InputError:
+def make_file_error(error: Exception, action: str, path: object) -> InputError:
     """Return the error for a file or folder that cannot be `read`, `written` or the like."""
-    return InputError(f"cannot be {action}: {system_reason(error)}", source=str(path))
+    return InputError(f"cannot be {action}: {get_system_reason(error)}", source=str(path))
 
 
 ErrorType = TypeVar("ErrorType", bound=InputError)
@@ -104,7 +104,7 @@ def convert_error(
 
 
 @contextmanager
-def in_source(source: str) -> Iterator[None]:
+def add_source(source: str) -> Iterator[None]:
     """Add the source to input errors that have no source."""
     try:
         yield
@@ -138,14 +138,14 @@ class CranfieldWarning(UserWarning):
     """Warning about suspicious input or settings; the message is one printable line."""
 
     def __init__(self, text: object = "") -> None:
-        super().__init__(one_line(str(text)))
+        super().__init__(shorten_message(str(text)))
 
 
 _FIND_OPTION: ContextVar[Callable[[str], str]] = ContextVar("find_option", default=lambda _: "")
 
 
 @contextmanager
-def options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
+def name_options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
     """Let notes within the context name options of a command instead of Python arguments."""
     token = _FIND_OPTION.set(find_option)
     try:
@@ -154,7 +154,7 @@ def options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
         _FIND_OPTION.reset(token)
 
 
-def command_option(argument: str) -> str:
+def find_command_option(argument: str) -> str:
     """Return the option of the running command for a Python argument; empty without one."""
     return _FIND_OPTION.get()(argument)
 
@@ -168,7 +168,7 @@ def warn(text: str) -> None:
     if collected is None:
         warnings.warn(CranfieldWarning(text), stacklevel=_find_caller())
     else:
-        collected.append(one_line(text))
+        collected.append(shorten_message(text))
 
 
 def _find_caller() -> int:
@@ -194,21 +194,21 @@ def collect_warnings() -> Iterator[list[str]]:
         _COLLECTED_WARNINGS.reset(token)
 
 
-def quoted(value: object, limit: int = 60) -> str:
+def quote(value: object, limit: int = 60) -> str:
     """Quote the first `limit` characters of a value for a message; escape unprintable characters.
 
     Examples
     --------
-    >>> quoted("a\\x1b[31mb")
+    >>> quote("a\\x1b[31mb")
     "'a\\\\x1b[31mb'"
     """
     # A subclass of str may define another __str__.
     text = str.__str__(value) if isinstance(value, str) else str(value)
     # repr does not escape characters that change the direction of text.
-    return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
+    return sanitise(repr(text if len(text) <= limit else text[:limit] + "…"))
 
 
-def optional_module(name: str, package: str = "", install: str = "", purpose: str = "this") -> Any:
+def import_optional(name: str, package: str = "", install: str = "", purpose: str = "this") -> Any:
     """Import a module of an optional package, or raise an error that says how to install it."""
     try:
         return import_module(name)
@@ -228,7 +228,7 @@ for _public in (
     _public.__module__ = "cranfield"
 
 
-def plain_repr(value: Any, limit: int = 60) -> str:
+def format_repr(value: Any, limit: int = 60) -> str:
     """Return the first `limit` characters of a repr; describe an integer with too many digits."""
     try:
         text = repr(value)
@@ -242,23 +242,23 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int | None = Non
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
         bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
-        raise PolicyError(f"{name} must be an integer {bounds}, got {plain_repr(value)}")
+        raise PolicyError(f"{name} must be an integer {bounds}, got {format_repr(value)}")
 
 
 def check_list(name: str, value: object) -> None:
     """Raise an error for a string, which would count as a list of its characters."""
     if isinstance(value, (str, bytes)):
         raise PolicyError(
-            f"{name}: expected a list, got {quoted(value)}; for a single value, use [{value!r}]"
+            f"{name}: expected a list, got {quote(value)}; for a single value, use [{value!r}]"
         )
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
     """Raise an error unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        hint = did_you_mean(value, choices, 1)
+        hint = suggest_names(value, choices, 1)
         raise PolicyError(
-            f"unknown {name} {quoted(value)}; expected one of: {', '.join(choices)}{hint}"
+            f"unknown {name} {quote(value)}; expected one of: {', '.join(choices)}{hint}"
         )
 
 
@@ -269,7 +269,7 @@ def check_proportion(name: str, value: Any) -> None:
     is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
     if not is_number or is_fraction or not 0 < value < 1:
         noun = "float" if is_fraction else "number"
-        text = str(value) if isinstance(value, float) else plain_repr(value)
+        text = str(value) if isinstance(value, float) else format_repr(value)
         raise PolicyError(f"{name} must be a {noun} between 0 and 1 (exclusive), got {text}")
 
 
@@ -304,7 +304,7 @@ def check_number(
         lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
         upper = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
-        text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
+        text = format_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
         raise PolicyError(f"{name} must be a number{lower}{upper}, got {text}")
 
 
@@ -339,7 +339,7 @@ def as_numbers(values: Any, noun: str) -> Floats:
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
         # A fast path: building the message would take most of the time.
         return np.asarray(values, dtype=np.float64)
-    message = f"{noun} must be numbers, got {quoted(values)}"
+    message = f"{noun} must be numbers, got {quote(values)}"
     array = as_array(values, message)
     if not has_numbers(array):
         raise PolicyError(message)
@@ -355,7 +355,7 @@ def as_indices(values: Any, noun: str, size: int) -> Indices:
     """
     import numpy as np
 
-    message = f"{noun} must be a list of indices from 0 to {size - 1}, got {quoted(values)}"
+    message = f"{noun} must be a list of indices from 0 to {size - 1}, got {quote(values)}"
     array = as_array(values, message)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PolicyError(message)

@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
 
-from cranfield.base.errors import InputError, PolicyError, file_error, quoted
+from cranfield.base.errors import InputError, PolicyError, make_file_error, quote
 
 _MAX_LINKS = 40  # maximum number of symbolic links to follow, as on Linux
 
@@ -22,7 +22,7 @@ _STREAM_PATH = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
 
 @contextmanager
-def whole_file(
+def open_atomically(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
 ) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, and rename it to `path` when it is complete.
@@ -48,7 +48,7 @@ def whole_file(
             file = os.fdopen(descriptor, "wb")
     except (OSError, ValueError) as error:
         # The name may be too long, or contain a null character.
-        raise file_error(error, "written", target) from error
+        raise make_file_error(error, "written", target) from error
     try:
         with file:
             yield file
@@ -63,7 +63,7 @@ def whole_file(
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
-        raise file_error(error, "written", target) from error
+        raise make_file_error(error, "written", target) from error
     finally:
         if temporary_name is not None:
             Path(temporary_name).unlink(missing_ok=True)
@@ -82,7 +82,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 
 
 @contextmanager
-def whole_folder(
+def create_atomically(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary folder; at the end, rename it to `path`, which must be new or empty."""
@@ -92,9 +92,9 @@ def whole_folder(
         if not is_occupied:
             temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
-        raise file_error(error, "created", fspath(path)) from error
+        raise make_file_error(error, "created", fspath(path)) from error
     if is_occupied:
-        raise PolicyError(f"{quoted(path)} already exists and is not empty")
+        raise PolicyError(f"{quote(path)} already exists and is not empty")
     try:
         yield temporary
         if not private:
@@ -105,7 +105,7 @@ def whole_folder(
         if synced:
             sync_folder(target.parent)
     except OSError as error:
-        raise file_error(error, "created", fspath(path)) from error
+        raise make_file_error(error, "created", fspath(path)) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -144,10 +144,10 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         # A null character in the name raises a ValueError.
-        raise file_error(error, "created", folder) from error
+        raise make_file_error(error, "created", folder) from error
 
 
-def file_sha256(path: str | PathLike[str]) -> str:
+def hash_file(path: str | PathLike[str]) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     source = Path(fspath(path))
     try:
@@ -156,4 +156,4 @@ def file_sha256(path: str | PathLike[str]) -> str:
     except FileNotFoundError as error:
         raise InputError("is missing", source=str(source)) from error
     except (OSError, ValueError) as error:
-        raise file_error(error, "read", source) from error
+        raise make_file_error(error, "read", source) from error

@@ -21,9 +21,9 @@ from cranfield.base.errors import (
     check_list,
     check_number,
     check_proportion,
-    quoted,
+    quote,
 )
-from cranfield.base.text import did_you_mean
+from cranfield.base.text import suggest_names
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -106,10 +106,12 @@ Seed = Annotated[int, Integer(0, noun="the seed")]
 
 
 @cache
-def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
+def find_allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
     hints = _get_hints(function).items()
-    return {name: values for name, hint in hints if (values := allowed_by_hint(hint)) is not None}
+    return {
+        name: values for name, hint in hints if (values := get_allowed_values(hint)) is not None
+    }
 
 
 @cache
@@ -141,7 +143,7 @@ def check_arguments(
     converted to Python numbers.
     """
     parameters = _get_parameters(function)
-    for name, allowed in allowed_values(function).items():
+    for name, allowed in find_allowed_values(function).items():
         if arguments[name] is not None or not _allows_none(_get_hints(function)[name]):
             allowed.check(name, arguments[name])
     for name, parameter in parameters.items():
@@ -154,10 +156,10 @@ def check_arguments(
         for keyword in arguments[name]:
             if keyword not in accepted:
                 names = dict.fromkeys((*_list_keywords(function), *accepted))
-                hint = did_you_mean(
+                hint = suggest_names(
                     keyword, names, otherwise=f"expected one of: {', '.join(names)}"
                 )
-                raise ArgumentError(f"{function.__name__}: unknown option {quoted(keyword)}{hint}")
+                raise ArgumentError(f"{function.__name__}: unknown option {quote(keyword)}{hint}")
     return {k: _to_python(arguments[k]) for k in _list_keywords(function) if k in arguments}
 
 
@@ -185,9 +187,9 @@ def _to_python(value: Any) -> Any:
     return value.item() if is_number and hasattr(value, "item") else value
 
 
-def allowed_by_hint(hint: Any) -> AllowedValues | None:
+def get_allowed_values(hint: Any) -> AllowedValues | None:
     """Return the allowed values that an annotation declares, such as `Integer(1)`, or None."""
     if hasattr(hint, "__metadata__"):
         return next((values for values in hint.__metadata__ if hasattr(values, "check")), None)
-    by_argument = (allowed_by_hint(inner) for inner in get_args(hint))
+    by_argument = (get_allowed_values(inner) for inner in get_args(hint))
     return next((values for values in by_argument if values is not None), None)

@@ -25,8 +25,8 @@ from cranfield.base.errors import (
     ForkError,
     PolicyError,
     check_integer,
-    optional_module,
-    quoted,
+    import_optional,
+    quote,
 )
 from cranfield.base.version import __version__
 
@@ -52,8 +52,8 @@ def count_processors() -> int:
     return os.cpu_count() or 1
 
 
-def available_threads() -> int:
-    """Return the number of threads that this thread may start; 1 in a :func:`thread_pool`."""
+def count_threads() -> int:
+    """Return the number of threads that this thread may start; 1 in a :func:`open_thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -69,8 +69,8 @@ def limit_threads(n_threads: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of threads, in which :func:`available_threads` is 1.
+def open_thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads, in which :func:`count_threads` is 1.
 
     On GeneratorExit the pool does not wait for its threads: the garbage collector, which raises it,
     may run in one of them.
@@ -88,7 +88,7 @@ def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait, cancel_futures=True)
 
 
-def in_threads(
+def map_in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
     """Apply a function to each part in at most `jobs` threads, by default one per processor."""
@@ -98,7 +98,7 @@ def in_threads(
 def iterate_in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
-    """Yield the results of :func:`in_threads` in order, as soon as they are available."""
+    """Yield the results of :func:`map_in_threads` in order, as soon as they are available."""
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     work = list(parts)
@@ -106,11 +106,11 @@ def iterate_in_threads(
     if n_threads <= 1:
         yield from map(function, work)
         return
-    with thread_pool(n_threads) as pool:
+    with open_thread_pool(n_threads) as pool:
         yield from pool.map(function, work)
 
 
-def ordered_results(
+def iterate_results(
     function: Callable[[Part], Result], parts: Iterable[Part], n_threads: int
 ) -> Generator[Result, None, None]:
     """Yield the results of a function in order, with at most `n_threads` + 1 parts in memory.
@@ -129,7 +129,7 @@ def ordered_results(
             yield function(part)
         return
     waiting: deque[Future[Result]] = deque()
-    with thread_pool(n_threads) as pool:
+    with open_thread_pool(n_threads) as pool:
         for part, error in pairs:
             if error is None:
                 waiting.append(pool.submit(function, part))
@@ -245,7 +245,7 @@ def has_joblib_backend() -> bool:
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
-def state_without_caches(instance: Any) -> dict[str, Any]:
+def drop_caches(instance: Any) -> dict[str, Any]:
     """Return the state of an object to send to workers, without cached properties."""
     return {
         name: value
@@ -295,12 +295,12 @@ def _set_joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             yield
     else:
         if backend == "ray":
-            optional_module("ray.util.joblib", "ray", purpose="this backend").register_ray()
+            import_optional("ray.util.joblib", "ray", purpose="this backend").register_ray()
         try:
             config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
             raise PolicyError(
-                f"unknown backend {quoted(backend)}; expected a backend of joblib, such as"
+                f"unknown backend {quote(backend)}; expected a backend of joblib, such as"
                 f" {', '.join(BACKENDS)}"
             ) from error
         with config:
@@ -389,7 +389,7 @@ def _call_pickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any,
 @contextmanager
 def _open_dask_client(jobs: int) -> Iterator[Any]:
     """Yield the current client, else one of DASK_SCHEDULER_ADDRESS, else one of a local cluster."""
-    distributed = optional_module("distributed", "distributed", purpose="this backend")
+    distributed = import_optional("distributed", "distributed", purpose="this backend")
     try:
         current_client = distributed.get_client()
     except ValueError:
@@ -406,7 +406,7 @@ def _open_dask_client(jobs: int) -> Iterator[Any]:
             if not address:
                 raise
             reason = str(error).partition("\n")[0]
-            raise PolicyError(f"no Dask scheduler at {quoted(address)}: {reason}") from error
+            raise PolicyError(f"no Dask scheduler at {quote(address)}: {reason}") from error
         with client:
             yield client
     else:

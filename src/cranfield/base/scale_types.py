@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 
 
 class Scale(IntEnum):
@@ -42,10 +42,10 @@ def find_scale(scale: Scale | str) -> Scale:
     names = {str(member): member for member in Scale}
     named_scale = names.get(str(scale).lower())
     if named_scale is None:
-        raise PolicyError(f"unknown scale {quoted(scale)}; expected one of: {', '.join(names)}")
+        raise PolicyError(f"unknown scale {quote(scale)}; expected one of: {', '.join(names)}")
     return named_scale
 
 
-def scale_with_article(scale: Scale) -> str:
+def format_scale_type(scale: Scale) -> str:
     """Return the scale as a noun phrase, such as `an interval scale`."""
     return f"{'an' if scale in {Scale.INTERVAL, Scale.ORDINAL} else 'a'} {scale} scale"

@@ -47,7 +47,7 @@ class Plots:
         return text
 
 
-class WithPlots:
+class PlotsMixin:
     """Base class of results with charts."""
 
     @property
@@ -56,7 +56,7 @@ class WithPlots:
         return Plots(self)
 
 
-class WithProse:
+class ProseMixin:
     """Base class of results with a description in prose."""
 
     def prose(self, format: str = "text", margin: float | str | None = None) -> str:

@@ -21,8 +21,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from cranfield.base.errors import PolicyError, plain_repr, quoted
-from cranfield.base.text import did_you_mean
+from cranfield.base.errors import PolicyError, format_repr, quote
+from cranfield.base.text import suggest_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -147,7 +147,7 @@ def check_parameter(
     try:
         return check(value)
     except ValueError as error:
-        text = quoted(value) if isinstance(value, str) else plain_repr(value)
+        text = quote(value) if isinstance(value, str) else format_repr(value)
         raise error_class(f"{owner}: {name} must be {error}, got {text}") from None
 
 
@@ -159,14 +159,14 @@ def format_short(value: float) -> str:
 MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of a number
 
 
-def format_number(value: float) -> str:
+def format_exact(value: float) -> str:
     """Format a number like :func:`format_short`, but a long decimal as a fraction, such as 1/3.
 
     The fraction is exact: its nearest float is the number, and its denominator is at most 1,000.
 
     Examples
     --------
-    >>> format_number(0.8), format_number(1 / 3), format_number(0.123456789012)
+    >>> format_exact(0.8), format_exact(1 / 3), format_exact(0.123456789012)
     ('0.8', '1/3', '0.123456789012')
     """
     text = format_short(value)
@@ -211,7 +211,7 @@ class NamedWeights:
 
     @property
     def text(self) -> str:
-        items = (f"{name!r}: {format_number(weight)}" for name, weight in self.pairs)
+        items = (f"{name!r}: {format_exact(weight)}" for name, weight in self.pairs)
         return f"{{{', '.join(items)}}}"
 
 
@@ -304,8 +304,8 @@ class Spec:
             if name not in names and not (name in cls.parameters and value is None):
                 choices = f"expected one of: {', '.join(names)}" if names else "expected none"
                 raise cls.error(
-                    f"{cls.base_name()}: unknown parameter {quoted(name)}; {choices}"
-                    f"{did_you_mean(name, names, 1)}"
+                    f"{cls.base_name()}: unknown parameter {quote(name)}; {choices}"
+                    f"{suggest_names(name, names, 1)}"
                 )
 
     @classmethod
@@ -338,7 +338,7 @@ class Spec:
 def format_value(value: Any) -> str:
     """Format the value of a parameter as in a text form."""
     if isinstance(value, float):
-        return format_number(value)
+        return format_exact(value)
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
@@ -347,9 +347,9 @@ def parse_keywords(call: ast.Call, text: str, error: type[Exception]) -> dict[st
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None:
-            raise error(f"{quoted(text)}: expected parameters as name=value")
+            raise error(f"{quote(text)}: expected parameters as name=value")
         if keyword.arg in parameters:
-            raise error(f"{quoted(text)}: {keyword.arg} occurs twice")
+            raise error(f"{quote(text)}: {keyword.arg} occurs twice")
         parameters[keyword.arg] = parse_literal(keyword.value, text, error)
     return parameters
 
@@ -373,11 +373,11 @@ def parse_literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     try:
         value = ast.literal_eval(_FractionReplacer().visit(node))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
-        raise error(f"{quoted(text)}: {expected}") from None
+        raise error(f"{quote(text)}: {expected}") from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
-        raise error(f"{quoted(text)}: {expected}, got a {type(value).__name__}")
+        raise error(f"{quote(text)}: {expected}, got a {type(value).__name__}")
     if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):
-        raise error(f"{quoted(text)}: duplicate key in a mapping")
+        raise error(f"{quote(text)}: duplicate key in a mapping")
     return value
 
 
@@ -400,7 +400,7 @@ _DECLARATION = r"""\n(?:
 _ROOT = Path(__file__).parents[2]
 
 
-def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+def find_declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name and aliases of each component that a module declares, from its source.
 
     A class declares a component by `name = "..."`, and `aliases = (...)` on the next line. One of
@@ -409,7 +409,7 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
 
     Examples
     --------
-    >>> next(declarations("cranfield.measures.ranked.precision", "measure"))
+    >>> next(find_declarations("cranfield.measures.ranked.precision", "measure"))
     ('P', ('Precision',))
     """
     pattern = _DECLARATION.format("|".join(decorators.split()) or "-")
@@ -428,7 +428,7 @@ class Registry(MutableMapping[str, T]):
     """Ordered mapping of names to components of one kind; modules are imported on access.
 
     Names and aliases are read from the source of the modules without importing them, so that lists
-    of names are fast: see :func:`declarations`.
+    of names are fast: see :func:`find_declarations`.
 
     `modules` are modules of `package`; `*` matches any text between dots. `decorators` declare
     components. Both are names separated by blanks. `base` is the base class, if components are
@@ -485,7 +485,7 @@ class Registry(MutableMapping[str, T]):
         return [
             (name, module, aliases)
             for module in self.modules
-            for name, aliases in declarations(module, self.decorators)
+            for name, aliases in find_declarations(module, self.decorators)
         ]
 
     @cached_property
@@ -515,7 +515,7 @@ class Registry(MutableMapping[str, T]):
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
         components = (component for component in classes if issubclass(component, self.base))
-        return next(component for component in components if component_name(component) == name)
+        return next(component for component in components if get_component_name(component) == name)
 
     def __setitem__(self, name: str, component: T) -> None:
         self.components[name] = component
@@ -555,13 +555,13 @@ class Registry(MutableMapping[str, T]):
         spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
         normal_name = _normalise(name)
         if normal_name in self._reasons:
-            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[normal_name]}")
+            raise self.error(f"unknown {self.noun} {quote(name)}: {self._reasons[normal_name]}")
         if normal_name not in spellings:
             choices = f"expected one of: {', '.join(self.names())}"
-            hint = did_you_mean(
+            hint = suggest_names(
                 normal_name, spellings, otherwise=choices, show=spellings.__getitem__
             )
-            raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
+            raise self.error(f"unknown {self.noun} {quote(name)}{hint}")
         spelling = spellings[normal_name]
         return self.aliases.get(spelling, spelling)
 
@@ -578,7 +578,7 @@ class Registry(MutableMapping[str, T]):
             got = type(text).__name__
             raise self.error(f"expected {article} {self.noun} or its text form, got {got}")
         form = _TEXT_FORM.fullmatch(text)
-        message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
+        message = f"{quote(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(f"{message} of at most {_MAX_LENGTH} characters")
         spec_class = self.named(form[1])
@@ -589,7 +589,7 @@ class Registry(MutableMapping[str, T]):
         if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
             raise self.error(message)
         if tree.args:
-            raise self.error(f"{quoted(text)}: expected parameters as name=value")
+            raise self.error(f"{quote(text)}: expected parameters as name=value")
         return spec_class(**parse_keywords(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
@@ -606,7 +606,7 @@ class Registry(MutableMapping[str, T]):
         return pl.DataFrame({head: self.names(), **values})
 
 
-def component_name(component: Any) -> str:
+def get_component_name(component: Any) -> str:
     """Return the name of a component of a registry."""
     return str(component.base_name() if hasattr(component, "base_name") else component.name)
 

@@ -11,7 +11,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import check_integer
 
 
-def stream(seed: int, *key: int) -> Generator:
+def make_stream(seed: int, *key: int) -> Generator:
     """Return the random generator of a seed and a key of integers >= 0, such as (study, repeat).
 
     Different keys give independent numbers, and equal keys the same numbers on any processor, in
@@ -19,7 +19,7 @@ def stream(seed: int, *key: int) -> Generator:
 
     Examples
     --------
-    >>> stream(7, 50, 0).integers(100, size=3).tolist()
+    >>> make_stream(7, 50, 0).integers(100, size=3).tolist()
     [95, 90, 90]
     """
     # NumPy also accepts lists, and a deeply nested one crashes the process.
@@ -29,16 +29,16 @@ def stream(seed: int, *key: int) -> Generator:
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 
-def named_stream(seed: int, name: str, *key: int) -> Generator:
-    """Return the random generator of a seed and a name, such as a topic id; see :func:`stream`.
+def make_named_stream(seed: int, name: str, *key: int) -> Generator:
+    """Return the random generator of a seed and a name, such as a topic id, as :func:`make_stream`.
 
     The random numbers of a topic do not change if other topics are added, as they would if its
     index were the key.
 
-    >>> named_stream(7, "401").integers(100, size=3).tolist()
+    >>> make_named_stream(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]
     """
-    return stream(seed, hash_name(name), *key)
+    return make_stream(seed, hash_name(name), *key)
 
 
 def hash_name(name: str) -> int:
@@ -47,14 +47,14 @@ def hash_name(name: str) -> int:
     return int.from_bytes(digest[:16], "big")
 
 
-def uniforms(seed: int, first_row: int, n_rows: int, width: int, *key: int) -> Floats:
+def draw_uniforms(seed: int, first_row: int, n_rows: int, width: int, *key: int) -> Floats:
     """Return uniform numbers in [0, 1) for rows from `first_row` on; shape (n_rows, width).
 
     A row does not depend on the other requested rows, so its numbers are the same however the rows
     are split into batches.
 
-    >>> rows = uniforms(7, 0, 4, 3)
-    >>> bool((uniforms(7, 2, 2, 3) == rows[2:]).all())
+    >>> rows = draw_uniforms(7, 0, 4, 3)
+    >>> bool((draw_uniforms(7, 2, 2, 3) == rows[2:]).all())
     True
     """
     n_blocks = -(-width // 4)  # Philox generates blocks of four numbers.

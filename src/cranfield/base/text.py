@@ -11,12 +11,12 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 
-def counted(count: int, noun: str) -> str:
+def inflect(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural unless the count is 1.
 
     Examples
     --------
-    >>> counted(1, "query"), counted(2, "query"), counted(1_200, "run")
+    >>> inflect(1, "query"), inflect(2, "query"), inflect(1_200, "run")
     ('1 query', '2 queries', '1,200 runs')
     """
     return f"1 {noun}" if count == 1 else f"{count:,} {pluralise(noun)}"
@@ -40,12 +40,12 @@ def capitalise(line: str) -> str:
     return line if name != name.lower() else line[:1].upper() + line[1:]
 
 
-def some_of(words: Iterable[str], max_words: int) -> str:
+def list_some(words: Iterable[str], max_words: int) -> str:
     """List the first words, followed by an ellipsis if there are more.
 
     Examples
     --------
-    >>> some_of(["a", "b", "c"], 2)
+    >>> list_some(["a", "b", "c"], 2)
     'a, b, …'
     """
     words_list = list(words)
@@ -61,15 +61,15 @@ def join_with_and(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def names_or_count(names: Sequence[str], noun: str, max_names: int = 5) -> str:
+def format_names(names: Sequence[str], noun: str, max_names: int = 5) -> str:
     """List the names; if there are more than `max_names`, return their number with the noun.
 
     Examples
     --------
-    >>> names_or_count(["a", "b", "c"], "test", max_names=2)
+    >>> format_names(["a", "b", "c"], "test", max_names=2)
     '3 tests'
     """
-    return counted(len(names), noun) if len(names) > max_names else join_with_and(names)
+    return inflect(len(names), noun) if len(names) > max_names else join_with_and(names)
 
 
 MIN_SIMILARITY = 0.65
@@ -78,12 +78,12 @@ MIN_SIMILARITY = 0.65
 MAX_SIMILARITY_GAP = 0.15  # maximum difference in similarity between suggested names
 
 
-def nearest(name: object, names: Iterable[str], max_names: int = 3) -> list[str]:
+def find_similar(name: object, names: Iterable[str], max_names: int = 3) -> list[str]:
     """Return the names similar to `name`, the most similar first, regardless of case.
 
     Examples
     --------
-    >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
+    >>> find_similar("ndgc", ["nDCG", "DCG", "AP"])
     ['nDCG']
     """
     # Imported here, as only errors need it.
@@ -98,7 +98,7 @@ def nearest(name: object, names: Iterable[str], max_names: int = 3) -> list[str]
     return sorted(near_names, key=similarity.__getitem__, reverse=True)[:max_names]
 
 
-def did_you_mean(
+def suggest_names(
     name: object,
     names: Iterable[str],
     max_names: int = 3,
@@ -110,30 +110,30 @@ def did_you_mean(
 
     Examples
     --------
-    >>> did_you_mean("bm52", ["bm25", "dense"])
+    >>> suggest_names("bm52", ["bm25", "dense"])
     '; did you mean bm25?'
-    >>> did_you_mean("x", ["bm25", "dense"], otherwise="expected one of: bm25, dense")
+    >>> suggest_names("x", ["bm25", "dense"], otherwise="expected one of: bm25, dense")
     '; expected one of: bm25, dense'
     """
-    near_names = dict.fromkeys(map(show, nearest(name, names, max_names)))
+    near_names = dict.fromkeys(map(show, find_similar(name, names, max_names)))
     if near_names:
         return f"; did you mean {' or '.join(near_names)}?"
     return f"; {otherwise}" if otherwise else ""
 
 
-def plain(text: str) -> str:
+def sanitise(text: str) -> str:
     """Escape unprintable characters, which a terminal could execute as control sequences."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def display_width(text: str) -> int:
+def measure_width(text: str) -> int:
     r"""Return the number of columns of text in a terminal: 2 for a wide character, such as CJK.
 
     Examples
     --------
-    >>> display_width("abc"), display_width("検索"), display_width("e\u0301")
+    >>> measure_width("abc"), measure_width("検索"), measure_width("e\u0301")
     (3, 4, 1)
     """
     if text.isascii():
@@ -142,27 +142,27 @@ def display_width(text: str) -> int:
     return sum(widths)
 
 
-def measure_prefix(measure: str) -> str:
+def format_prefix(measure: str) -> str:
     """Return the start of a line about a measure, such as `AP: `; empty without a measure."""
-    return f"{plain(measure)}: " if measure else ""
+    return f"{sanitise(measure)}: " if measure else ""
 
 
 _MAX_LENGTH = 500  # maximum length of a message: a few lines of a terminal
 
 
-def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
+def shorten_message(text: str, limit: int = _MAX_LENGTH) -> str:
     r"""Escape unprintable characters, and replace the middle of long text by an ellipsis.
 
     The beginning of a message names the file, and its end suggests what to do.
 
     Examples
     --------
-    >>> one_line("a\nb" + "c" * 100, 12)
+    >>> shorten_message("a\nb" + "c" * 100, 12)
     'a\\nbcc…ccccc'
     """
     # Escaping never shortens text, so the middle of a long text is not needed.
     shortened = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
-    safe, half = plain(shortened), limit // 2
+    safe, half = sanitise(shortened), limit // 2
     return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
 
 
@@ -209,37 +209,39 @@ _OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 
-def latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     r"""Escape characters that LaTeX would read as a command or draw differently."""
-    safe = "".join(_LATEX.get(char, char) for char in plain(text))
+    safe = "".join(_LATEX.get(char, char) for char in sanitise(text))
     return _LIGATURES.sub(lambda match: match[0] + r"\/", safe)
 
 
-def bibtex(text: str) -> str:
+def escape_bibtex(text: str) -> str:
     r"""Escape text for LaTeX in a field of BibTeX, which counts braces even after a backslash.
 
     Examples
     --------
-    >>> bibtex("{a")
+    >>> escape_bibtex("{a")
     '\\textbraceleft{}a'
     """
-    return latex(text).replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
+    return (
+        escape_latex(text).replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
+    )
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""Escape characters that Markdown, or HTML inside it, would read as markup."""
-    safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
+    safe = "".join(_MARKDOWN.get(char, char) for char in sanitise(text))
     # An underscore between letters or digits has no meaning in Markdown.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
     return _BLOCK.sub(r"\1\\\2", safe)
 
 
-def html(text: str) -> str:
+def escape_html(text: str) -> str:
     """Escape characters that HTML would read as markup, in text and in attributes."""
-    return plain(text).translate(_HTML)
+    return sanitise(text).translate(_HTML)
 
 
-def json_text(content: Any) -> str:
+def format_json(content: Any) -> str:
     """Return values of Python or NumPy as JSON; NaN and infinity become null, dates become text."""
     return (
         json.dumps(_to_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

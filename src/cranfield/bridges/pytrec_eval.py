@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.errors import InputError, MeasureError, quote
 from cranfield.measures.aliases import CUTOFF_FORMS, NICKNAMES, SINGLE_MEASURES, find_trec_name
 from cranfield.measures.grammar import parse_measures
 from cranfield.scores.averages import FLOOR
@@ -126,12 +126,12 @@ def _read_nested(
         topic, doc, text = cells[0], cells[2], cells[value_column]
         topic_values = values.setdefault(topic, {})
         if doc in topic_values:
-            raise make_error(f"document {quoted(doc)} occurs twice in topic {quoted(topic)}")
+            raise make_error(f"document {quote(doc)} occurs twice in topic {quote(topic)}")
         try:
             topic_values[doc] = value_type(text)
         except ValueError:
             noun = "an integer" if value_type is int else "a number"
-            raise make_error(f"expected {noun}, got {quoted(text)}") from None
+            raise make_error(f"expected {noun}, got {quote(text)}") from None
     return values
 
 
@@ -303,4 +303,4 @@ def _split_name(name: str) -> tuple[str, list[str]]:
     for family in supported_measures:
         if name.startswith(family) and (match := _PARAMETERS.fullmatch(name, len(family))):
             return family, match[1].split(",")
-    raise MeasureError(f"unknown measure {quoted(name)}; `supported_measures` lists the known ones")
+    raise MeasureError(f"unknown measure {quote(name)}; `supported_measures` lists the known ones")

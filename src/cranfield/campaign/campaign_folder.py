@@ -12,9 +12,9 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, PolicyError, check_list, quoted
-from cranfield.base.files import whole_folder
-from cranfield.base.text import counted, markdown, plain
+from cranfield.base.errors import InputError, PolicyError, check_list, quote
+from cranfield.base.files import create_atomically
+from cranfield.base.text import escape_markdown, inflect, sanitise
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import check_rules, format_rules, hash_rules, read_rules
 
@@ -148,7 +148,7 @@ class Campaign(OpenedCampaign):
         runs = self.registry.submissions(None, None, tag=tag)
         if not runs:
             hint = "`cranfield campaign run list` lists the runs"
-            raise PolicyError(f"unknown run {quoted(tag)}; {hint}")
+            raise PolicyError(f"unknown run {quote(tag)}; {hint}")
         events = self.registry.events()
         records = []
         for run in runs:
@@ -239,16 +239,16 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         late_text = ", and marks later runs as late" if task.late == "mark" else ""
         yield f"closes at {format_time(task.closes)}{late_text}"
     if isinstance(task.topics, Path):
-        yield f"has {counted(len(read_topic_ids(task) or ()), 'topic')}"
+        yield f"has {inflect(len(read_topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
-        yield f"takes at most {counted(task.max_per_topic, 'document')} per topic"
+        yield f"takes at most {inflect(task.max_per_topic, 'document')} per topic"
     for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
         if n_runs is not None:
-            yield f"takes at most {counted(n_runs, 'run')} {per}"
+            yield f"takes at most {inflect(n_runs, 'run')} {per}"
     if task.pool is not None:
         runs = f" of priority {', '.join(map(str, pool))}" if (pool := task.pool.priorities) else ""
-        yield f"pools the first {counted(task.pool.depth, 'document')} of runs{runs}"
-    tag = f"`{plain(task.tag)}`" if "`" not in task.tag else markdown(task.tag)
+        yield f"pools the first {inflect(task.pool.depth, 'document')} of runs{runs}"
+    tag = f"`{sanitise(task.tag)}`" if "`" not in task.tag else escape_markdown(task.tag)
     yield f"takes tags that match the pattern {tag}"
 
 
@@ -281,11 +281,11 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
 
     rules = campaign.rules
     check_rules(rules)
-    with whole_folder(folder) as new_folder:
+    with create_atomically(folder) as new_folder:
         for name in sorted({*rules.files} - {rules.source}):
             if name.casefold() in (PACK_RULES, PACK_README.casefold()):
                 reason = "must be renamed, because a pack has its own file of this name"
-                raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
+                raise InputError(f"file {quote(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(format_rules(rules, campaign.folder).encode())

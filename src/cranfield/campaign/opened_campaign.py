@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, quote, warn
 from cranfield.campaign.rules.task_rules import format_utc
 from cranfield.campaign.store.records import REGISTRY
 from cranfield.campaign.store.registry import (
@@ -69,7 +69,7 @@ def check_outside(folder: Path, path: Path) -> None:
     """Check that a path is outside a private folder."""
     if path.resolve().is_relative_to(folder.resolve()):
         reason = "path must be outside the campaign's private folder"
-        raise PolicyError(f"{reason}, got {quoted(str(path))}")
+        raise PolicyError(f"{reason}, got {quote(str(path))}")
 
 
 class Registry(RegistryReader):

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from functools import cache
 from os import fspath
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote as quote_url
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from cranfield.base.errors import PolicyError, file_error, quoted
-from cranfield.base.files import make_folder, whole_file
-from cranfield.base.text import capitalise, counted, markdown, plain
+from cranfield.base.errors import PolicyError, make_file_error, quote
+from cranfield.base.files import make_folder, open_atomically
+from cranfield.base.text import capitalise, escape_markdown, inflect, sanitise
 from cranfield.campaign.opened_campaign import PathName
 from cranfield.campaign.rules.task_rules import format_time
 from cranfield.measures import parse_measure
@@ -54,7 +54,7 @@ def load_text_templates() -> Environment:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
+    environment.filters |= {"counted": inflect, "markdown": escape_markdown, "plain": sanitise}
     environment.globals["capitalised"] = capitalise
     return environment
 
@@ -74,7 +74,7 @@ def load_templates() -> Environment:
 
 def format_link(*parts: str, prefix: str = "") -> str:
     """Return a percent-encoded relative link, after a prefix such as `../`."""
-    return prefix + "/".join(quote(part, safe="") for part in parts)
+    return prefix + "/".join(quote_url(part, safe="") for part in parts)
 
 
 def parse_decimal(text: str | None) -> float | None:
@@ -128,7 +128,7 @@ def write_files(
     for subfolder in sorted({(target / name).parent for name in files}):
         make_folder(subfolder)
     for name, content in files.items():
-        with whole_file(target / name, private=private) as out:
+        with open_atomically(target / name, private=private) as out:
             out.write(content)
     return tuple(target / name for name in files)
 
@@ -153,7 +153,7 @@ def replace_folder(
             yield new_folder
             files = sorted(path for path in new_folder.rglob("*") if path.is_file())
             names = "".join(f"{path.relative_to(new_folder).as_posix()}\n" for path in files)
-            with whole_file(new_folder / mark, private=private) as out:
+            with open_atomically(new_folder / mark, private=private) as out:
                 out.write(names.encode())
             for entry in (new_folder, *new_folder.rglob("*")) if public else ():
                 entry.chmod(0o755 if entry.is_dir() else 0o644)
@@ -167,14 +167,14 @@ def replace_folder(
                 raise
             shutil.rmtree(old_folder, ignore_errors=True)
     except OSError as error:
-        raise file_error(error, "written", folder) from None
+        raise make_file_error(error, "written", folder) from None
 
 
 def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> None:
     """Check that a folder does not exist, is empty, or was written for the same noun."""
     if not os.path.lexists(target):
         return
-    name = quoted(str(folder))
+    name = quote(str(folder))
     if not target.is_dir():
         raise PolicyError(f"expected a folder, got the file {name}")
     files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -182,5 +182,5 @@ def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> 
     record = target / mark
     written_names = {mark, *record.read_text("utf-8").splitlines()} if record.is_file() else set()
     if other_files := sorted(paths - written_names):
-        reason = f"contains {quoted(other_files[0])}, which does not belong to the {noun}"
+        reason = f"contains {quote(other_files[0])}, which does not belong to the {noun}"
         raise PolicyError(f"{name} {reason}; nothing was changed")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted, json_text, plain
+from cranfield.base.errors import CranfieldError, PolicyError, quote
+from cranfield.base.text import format_json, inflect, sanitise
 from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def init(folder: str, rules: str | None) -> None:
     cranfield campaign init news-2026 --rules campaign.toml
     """
     campaign = cf.campaign.create(folder, rules)
-    print(f"{folder}: {campaign.rules.id}, {counted(len(campaign.rules.tasks), 'task')}")
+    print(f"{folder}: {campaign.rules.id}, {inflect(len(campaign.rules.tasks), 'task')}")
     if rules is None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
@@ -63,7 +63,7 @@ def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     from cranfield.campaign.campaign_folder import pack as write_pack
 
     n_files = sum(path.is_file() for path in write_pack(campaign, output).rglob("*"))
-    print(f"{output}: {counted(n_files, 'file')}")
+    print(f"{output}: {inflect(n_files, 'file')}")
 
 
 DEMO = """
@@ -106,16 +106,16 @@ def demo(folder: str | None, *, no_open: bool = False) -> None:
 
     work_folder = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
     if work_folder.exists() and (not work_folder.is_dir() or any(work_folder.iterdir())):
-        raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
+        raise PolicyError(f"{quote(folder)} already exists and is not an empty folder")
     work_folder.mkdir(exist_ok=True)
-    print(plain(f"In {work_folder}:"))
+    print(sanitise(f"In {work_folder}:"))
     placeholders = write_example(work_folder)
     with contextlib.chdir(work_folder):
         for line in DEMO.strip().splitlines():
             _demonstrate(shlex.split(line.format_map(placeholders)))
     site = work_folder / "site/index.html"
     print()
-    print(plain(f"The site: {site}"))
+    print(sanitise(f"The site: {site}"))
     if not no_open and sys.stdout.isatty():
         import webbrowser
 
@@ -127,7 +127,7 @@ def _demonstrate(words: list[str]) -> None:
     from cranfield.cli.main import app
 
     print()
-    print(plain(f"$ cranfield {shlex.join(words)}"))
+    print(sanitise(f"$ cranfield {shlex.join(words)}"))
     output = io.StringIO()
     with (
         contextlib.redirect_stdout(output),
@@ -171,9 +171,9 @@ def export(campaign: cf.campaign.Campaign, output: str) -> None:
     The archive contains all files of the campaign, and all its records as tables.
     """
     path = campaign.export(output)
-    size = counted(path.stat().st_size, "byte")
+    size = inflect(path.stat().st_size, "byte")
     message = f"{path}: {size}; private: it contains contact addresses and unreleased runs"
-    click.echo(plain(message), err=True)
+    click.echo(sanitise(message), err=True)
 
 
 @cli.group(is_ordered=True)
@@ -200,7 +200,7 @@ _TEAM_OPTIONS = cli.options_of(
 def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
     """Add a team; ID names the team in commands, tables and files."""
     details = {name: value for name, value in details.items() if value is not None}
-    print(f"added: {plain(campaign.add_team(id, **details).id)}")
+    print(f"added: {sanitise(campaign.add_team(id, **details).id)}")
 
 
 @team.command()
@@ -209,7 +209,7 @@ def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
 @cli.with_options(_TEAM_OPTIONS)
 def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
     """Change a team; an empty value removes a contact or a date."""
-    print(f"changed: {plain(campaign.change_team(id, **details).id)}")
+    print(f"changed: {sanitise(campaign.change_team(id, **details).id)}")
     if details["name"] is not None or details["anonymous_until"] is not None:
         runs = [run for run in campaign.submissions() if run.team == id]
         _print_releases(campaign, runs, "runs of this team")
@@ -347,15 +347,15 @@ def submit(
             table, runs, campaign.rules, defaults=declaration, task=task, columns=columns
         )
     if consent := campaign.rules.consent.strip():
-        print(f"by submitting, a team agrees: {plain(consent)}", file=sys.stderr)
+        print(f"by submitting, a team agrees: {sanitise(consent)}", file=sys.stderr)
     outcomes, n_runs = [], len(archive.rows)
     for outcome in submit_archive(campaign, archive, **options):
         if outcome.run_outcome is not None:
             outcomes.append(outcome.run_outcome)
             print(outcome.run_outcome)
         else:
-            prefix = "" if table is None else f"run {quoted(outcome.row.declaration.tag)}: "
-            print(f"cranfield: error: {plain(prefix + outcome.reason)}", file=sys.stderr)
+            prefix = "" if table is None else f"run {quote(outcome.row.declaration.tag)}: "
+            print(f"cranfield: error: {sanitise(prefix + outcome.reason)}", file=sys.stderr)
     n_accepted = sum(run.is_accepted for run in outcomes)
     if n_runs > 1:
         print(f"{n_accepted:,} of {n_runs:,} runs accepted")
@@ -385,7 +385,7 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     outcome = campaign.submit(run, old_run.task, team=old_run.team, replaces=old_run.tag, **details)
     print(outcome)
     if outcome.is_accepted and not outcome.is_repeat:
-        print(f"replaced: {plain(old_run.tag)}, submitted at {old_run.received}")
+        print(f"replaced: {sanitise(old_run.tag)}, submitted at {old_run.received}")
         _print_releases(campaign, [old_run], "the replaced run")
     _print_feedback(campaign, [outcome])
     return int(not outcome.is_accepted)
@@ -401,7 +401,7 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     The run is no longer scored or released; its record stays in the log.
     """
     run = campaign.withdraw(tag, reason)
-    print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
+    print(f"withdrawn: {sanitise(run.tag)} of {sanitise(run.team)}")
     _print_releases(campaign, [run], "this run")
 
 
@@ -421,7 +421,8 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
     run = campaign.purge(tag, reason, id=id)
     is_shared = find_object(campaign.folder, run.object).exists()
     remark = "file kept, as another run has the same content" if is_shared else "file deleted"
-    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {remark}")
+    shown_tag, team = sanitise(run.tag), sanitise(run.team)
+    print(f"purged: {shown_tag} of {team}, submitted at {run.received}: {remark}")
 
 
 def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
@@ -434,7 +435,7 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
 
         tags = [run.tag for run in runs if run.task == task]
         for tag, scores in format_feedback(campaign, task, tags).items():
-            print(f"{plain(tag)}: {scores}")
+            print(f"{sanitise(tag)}: {scores}")
 
 
 STATES = ("accepted", "refused", "replaced", "withdrawn")
@@ -466,7 +467,7 @@ def list_runs(
         List only runs in this state, or in all states (all); may be given several times.
     """
     from cranfield.campaign.submitting.teams import require_team
-    from cranfield.tabular import text_table
+    from cranfield.tabular import align_rows
 
     if task is not None:
         campaign.rules.task(task)
@@ -479,14 +480,14 @@ def list_runs(
     if format == "text":
         cells = [[_format_cell(value) for value in row.values()] for row in rows]
         left = [k for k, name in enumerate(names) if name != "priority"]
-        text = text_table(names, cells, left=left) + "\n"
+        text = align_rows(names, cells, left=left) + "\n"
         n_hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
         if n_hidden:
             counts = (f"{n_runs:,} {state}" for state, n_runs in sorted(n_hidden.items()))
             text += f"not shown: {', '.join(counts)} (--state all)\n"
     elif format == "json":
         records = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]
-        text = json_text(records)
+        text = format_json(records)
     else:
         import polars as pl
 
@@ -519,7 +520,7 @@ def show(
     """
     records = campaign.run_records(tag, contacts=contacts)
     if format == "json":
-        cli.write(json_text(records), output)
+        cli.write(format_json(records), output)
     else:
         cli.write("\n".join(map(_format_record, records)), output)
 
@@ -530,15 +531,15 @@ def _format_record(record: Mapping[str, Any]) -> str:
         if name in {"faults", "events"}:
             continue
         if isinstance(value, dict):
-            lines.extend(f"{name}.{plain(key)}: {plain(text)}" for key, text in value.items())
+            lines.extend(f"{name}.{sanitise(key)}: {sanitise(text)}" for key, text in value.items())
         elif value not in (None, "", {}):
             text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
-            lines.append(f"{name}: " + "\n  ".join(map(plain, text.splitlines())))
+            lines.append(f"{name}: " + "\n  ".join(map(sanitise, text.splitlines())))
     for fault in record["faults"]:
         location = "" if fault["line"] is None else f" in line {fault['line']:,}"
-        lines.append(f"{fault['severity']}{location}: {plain(fault['message'])}")
+        lines.append(f"{fault['severity']}{location}: {sanitise(fault['message'])}")
     lines.extend(
-        f"{event['at']} {plain(event['action'])} by {plain(event['actor'])}"
+        f"{event['at']} {sanitise(event['action'])} by {sanitise(event['actor'])}"
         for event in record["events"]
     )
     return "\n".join(lines) + "\n"

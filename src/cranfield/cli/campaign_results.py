@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import counted, plain
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import inflect, sanitise
 from cranfield.cli import options as cli
 from cranfield.cli.pool import LISTS, SheetOptions, make_sheet_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
@@ -84,13 +84,13 @@ def pool(
 
     rules = campaign.rules.task(task)
     documents_pool = campaign.pool(rules.name, **options)
-    topics = counted(len(documents_pool.topics), "topic")
-    size = f"{topics}, {counted(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
+    topics = inflect(len(documents_pool.topics), "topic")
+    size = f"{topics}, {inflect(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
     mark = ", runs recorded as pooled" if options["mark"] else ""
-    lines = [f"pool of {counted(len(documents_pool), 'document')}: {size}{mark}"]
+    lines = [f"pool of {inflect(len(documents_pool), 'document')}: {size}{mark}"]
     if options["without"]:
-        lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
-    late_runs = [plain(run.tag) for run in campaign.submissions(rules.name) if run.late]
+        lines.append(f"excluded from the pool: {', '.join(map(sanitise, options['without']))}")
+    late_runs = [sanitise(run.tag) for run in campaign.submissions(rules.name) if run.late]
     if late_runs:
         lines.append(f"not pooled, because late: {', '.join(late_runs)}")
     documents: object = documents_pool
@@ -139,7 +139,7 @@ def judgments(
         schema = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(record, name) for record in records] for name in schema}
         frame = pl.DataFrame(columns, {**schema, "rows": pl.Int64})
-        title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
+        title = f"Judgments of {sanitise(rules.name)}: {inflect(len(records), 'version')}"
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         cli.write_listing(frame, text, format, output)
         return
@@ -147,8 +147,8 @@ def judgments(
         raise PolicyError("QRELS requires --version, such as --version 1")
     earlier = campaign.registry.judgments(rules.name)
     record = campaign.add_judgments(qrels, rules.name, version=version, **options)
-    rows = counted(record.rows, "judgment")
-    print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
+    rows = inflect(record.rows, "judgment")
+    print(f"{rules.name}: version {quote(record.version)} of the judgments, {rows}")
     if earlier and record not in earlier:
         from cranfield.campaign.results.stored_inputs import compare_versions, read_stored_qrels
 
@@ -157,7 +157,7 @@ def judgments(
         ]
         n_added, n_changed, n_removed = compare_versions(*versions)
         counts = f"{n_added:,} added, {n_changed:,} changed, {n_removed:,} removed"
-        print(f"compared with version {quoted(earlier[-1].version)}: {counts}")
+        print(f"compared with version {quote(earlier[-1].version)}: {counts}")
 
 
 MAX_RUNS = 200  # maximum number of runs in the text without --all
@@ -216,7 +216,7 @@ def score(
     """
     path = topic_scores
     if path is not None and not path.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quoted(path)}")
+        raise PolicyError(f"--topic-scores must end in .csv or .parquet, got {quote(path)}")
     selection: dict[str, Any] = {"measures": measures or None, "judgments": judgments}
     leaderboard = campaign.leaderboard(task, alpha=alpha, **selection)
     if path is not None:
@@ -384,7 +384,7 @@ def packet(
 
 
 def _print_file_count(files: Sequence[Path], folder: str) -> None:
-    print(f"{counted(len(files), 'file')} in {folder}")
+    print(f"{inflect(len(files), 'file')} in {folder}")
 
 
 @release.command()
@@ -408,10 +408,10 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     cranfield campaign release make news --scores-only --judgments 1
     """
     new_release = campaign.release(**options)
-    print(plain(f"{new_release.path}: {new_release.summary}"))
+    print(sanitise(f"{new_release.path}: {new_release.summary}"))
     print(f"SHA-256 of tagmanifest-sha256.txt, to publish: {new_release.manifest}")
     for note in new_release.notes:
-        print(f"note: {plain(note)}")
+        print(f"note: {sanitise(note)}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
     for record in campaign.registry.releases():
@@ -433,7 +433,7 @@ def retract(campaign: cf.campaign.Campaign, release: str, reason: str) -> None:
     cranfield campaign release retract news adhoc-1 --reason "Topics 12 and 21 were exchanged."
     """
     campaign.retract(release, reason)
-    print(plain(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
+    print(sanitise(f"{release} is retracted; the reason is in releases/{release}.retracted.json"))
 
 
 @release.command()
@@ -458,7 +458,9 @@ def site(folder: str, output: str) -> None:
     files, unknown_names = write_folder_site(folder, output)
     size = sum(path.stat().st_size for path in files) / 1e6
     n_pages = sum(path.suffix == ".html" for path in files)
-    print(plain(f"{output}: {counted(n_pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
+    print(
+        sanitise(f"{output}: {inflect(n_pages, 'page')}, {size:.1f} MB; open {output}/index.html")
+    )
     for name in unknown_names:
         reason = "its creation may have been interrupted, or it was added manually"
-        print(plain(f"excluded: {name}, a release without a record: {reason}"))
+        print(sanitise(f"excluded: {name}, a release without a record: {reason}"))

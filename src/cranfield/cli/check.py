@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 import cranfield as cf
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import plain
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.text import sanitise
 from cranfield.cli import options as cli
 
 
@@ -98,7 +98,7 @@ def check(
         text = "".join(f"{report}\n" for report in reports)
         cli.write(f"{format_reports_as_json(reports)}\n" if format == "json" else text, output)
     for error in errors:
-        print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+        print(f"cranfield: error: {sanitise(str(error))}", file=sys.stderr)
     return 2 if errors else int(not all(report.is_accepted for report in reports))
 
 
@@ -129,7 +129,7 @@ def _write_errlogs(
     from cranfield.campaign.checks.report import get_errlog_path, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
-        raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
+        raise PolicyError(f"--output must be a folder for --format errlog, got {quote(folder)}")
     paths = [get_errlog_path(report) for report in reports]
     paths = paths if folder is None else [Path(folder) / path.name for path in paths]
     first_reports: dict[str, cf.campaign.CheckReport] = {}
@@ -138,8 +138,8 @@ def _write_errlogs(
         first_report = first_reports.setdefault(str(path).casefold(), report)
         if first_report is not report:
             raise PolicyError(
-                f"the errors of {quoted(first_report.source)} and {quoted(report.source)} would be"
-                f" written to the same file, {quoted(path)}; use different --output folders"
+                f"the errors of {quote(first_report.source)} and {quote(report.source)} would be"
+                f" written to the same file, {quote(path)}; use different --output folders"
             )
     cli.refuse_overwriting(map(str, paths), files)
     for path, report in zip(paths, reports, strict=True):

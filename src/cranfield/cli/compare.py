@@ -10,7 +10,7 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError, warn
-from cranfield.base.text import plain
+from cranfield.base.text import sanitise
 from cranfield.cli import options as cli
 from cranfield.reporting.marks import MARKS, check_marks
 from cranfield.result import Result
@@ -186,7 +186,7 @@ def compare(
     _write(comparisons, format, text, output)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
     for failure in failures:
-        print(f"cranfield: {plain(failure)}", file=sys.stderr)
+        print(f"cranfield: {sanitise(failure)}", file=sys.stderr)
     return 1 if failures else 0
 
 
@@ -275,7 +275,7 @@ def _write(results: Mapping[str, Any], format: str, text: str, output: str | Non
     cli.write(text, output)
     if format == "csv":
         notes = dict.fromkeys(note for result in results.values() for note in result.note_lines())
-        sys.stderr.writelines(f"{plain(note)}\n" for note in notes)
+        sys.stderr.writelines(f"{sanitise(note)}\n" for note in notes)
 
 
 def _format_comparisons(

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError, collect_warnings, quoted, warn
+from cranfield.base.errors import PolicyError, collect_warnings, quote, warn
 from cranfield.base.kinds import Integer
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.cli import options as cli
 from cranfield.collection.policies import DUPLICATES
 from cranfield.result import Result
@@ -216,13 +216,13 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
         is_missing = np.isnan(measure_scores.values)
         if (is_missing != is_missing[:, :1]).any():
             has_gap = is_missing.any(axis=(0, *range(2, is_missing.ndim)))
-            systems = [quoted(measure_scores.systems[k]) for k in np.flatnonzero(has_gap)]
+            systems = [quote(measure_scores.systems[k]) for k in np.flatnonzero(has_gap)]
             warn(
                 f"{name or 'scores'}: systems are summarised over different topics;"
-                f" some scores are missing for {some_of(systems, 5)}"
+                f" some scores are missing for {list_some(systems, 5)}"
             )
         elif n_missing := len(topics) - int((~is_missing[:, 0]).sum()):
-            n_topics = counted(len(topics), "topic")
+            n_topics = inflect(len(topics), "topic")
             warn(f"{name or 'scores'}: excluded {n_missing:,} of {n_topics}, which have no score")
 
 

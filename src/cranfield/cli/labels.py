@@ -12,8 +12,8 @@ import click
 
 import cranfield as cf
 from cranfield.assess.labels import CROWD_MODELS, QUALITIES
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
-from cranfield.base.text import counted, plain
+from cranfield.base.errors import InputError, PolicyError, check_choice, quote
+from cranfield.base.text import inflect, sanitise
 from cranfield.cli import options as cli
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, combine_results
@@ -129,7 +129,7 @@ def labels(
     cranfield labels crowd.csv --table workers --format csv
     """
     if qrels is not None and qrels in {result_output.output, "-"}:
-        raise PolicyError(f"--qrels must be a file other than --output, got {quoted(qrels)}")
+        raise PolicyError(f"--qrels must be a file other than --output, got {quote(qrels)}")
     result_output.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import LabelSummary
@@ -156,7 +156,7 @@ def labels(
     notes = [*consensus.notes, *_describe_ties(consensus)]
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
-    suffix = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
+    suffix = f"; {inflect(n_hidden, 'other')} not shown" if n_hidden else ""
     tables = [
         table_from_frame(frames["grades"], "Grades", left=["grade"]),
         replace(
@@ -189,7 +189,7 @@ def labels(
         notes += gold_notes
     frames |= _make_pair_tables(consensus, result_output.table)
     if qrels is not None:
-        notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
+        notes.append(f"{inflect(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
         [*summary.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
@@ -448,9 +448,9 @@ def judges(
         dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
     )
     heading = [
-        f"{counted(len(comparison.judges), 'judge')} compared with people:"
-        f" {counted(len(drop_unsampled(human_qrels)), 'judgment')} of"
-        f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
+        f"{inflect(len(comparison.judges), 'judge')} compared with people:"
+        f" {inflect(len(drop_unsampled(human_qrels)), 'judgment')} of"
+        f" {inflect(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
     ]
@@ -546,7 +546,7 @@ def prompts(
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decode_text
 
-    path, file_count = output or "-", counted(len(files), "file")
+    path, file_count = output or "-", inflect(len(files), "file")
     if template is not None:
         if len(files) != 3:
             raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
@@ -560,4 +560,4 @@ def prompts(
     answers = cf.assess.parse_answers(*files, grades=rule)
     write_table(answers.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
     for line in answers.heading():
-        click.echo(plain(line), err=True)
+        click.echo(sanitise(line), err=True)

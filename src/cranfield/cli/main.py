@@ -13,8 +13,8 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from cranfield.base.errors import CranfieldError, CranfieldWarning, system_reason
-from cranfield.base.text import one_line, plain
+from cranfield.base.errors import CranfieldError, CranfieldWarning, get_system_reason
+from cranfield.base.text import sanitise, shorten_message
 from cranfield.base.version import __version__
 from cranfield.cli import options as cli
 
@@ -32,7 +32,7 @@ def _show_warning(printed_lines: set[str], message: Warning | str, *_: Any, **__
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
     context = click.get_current_context(silent=True)
     text = cli.as_options(str(message), None if context is None else context.command)
-    line = f"cranfield: {kind}: {plain(text)}"
+    line = f"cranfield: {kind}: {sanitise(text)}"
     if line not in printed_lines:
         printed_lines.add(line)
         print(line, file=sys.stderr)
@@ -75,9 +75,9 @@ def run() -> int:
         text = error.format_message().replace("\n\t", " ")
         if text.endswith("%' is not a valid float."):
             text += " Write a percentage as a proportion, such as 0.05."
-        print(f"cranfield: error: {one_line(text)}", file=sys.stderr)
+        print(f"cranfield: error: {shorten_message(text)}", file=sys.stderr)
     except CranfieldError as error:
-        print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+        print(f"cranfield: error: {sanitise(str(error))}", file=sys.stderr)
     except BrokenPipeError:
         # The program that reads the output, such as `head`, has ended.
         return 0
@@ -87,7 +87,7 @@ def run() -> int:
             return 0
         raise
     except OSError as error:
-        reason = plain(system_reason(error))
+        reason = sanitise(get_system_reason(error))
         print(f"cranfield: error: output failed: {reason}", file=sys.stderr)
     except (KeyboardInterrupt, click.Abort):
         return 130

@@ -9,7 +9,7 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
-from cranfield.base.text import json_text
+from cranfield.base.text import format_json
 from cranfield.cli import options as cli
 from cranfield.measures.families import KINDS
 from cranfield.measures.listing import Entry, find_entries, group_by_family, list_entries
@@ -94,7 +94,7 @@ def measures(
             records[0]["on runs"] = (
                 {"refused": facts} if isinstance(facts, str) else convert_scale(facts)
             )
-        text = json_text(records)
+        text = format_json(records)
     elif name is not None or long:
         text = "\n".join(map(str, catalogue))
         if isinstance(facts, str):

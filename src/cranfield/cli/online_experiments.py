@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import Numbers
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, log_options, read_log
 from cranfield.result import Result, combine_results
@@ -27,7 +27,7 @@ def _parse_traffic(
         return (float(start), float(stop)) if dash else float(start)
     except ValueError:
         raise PolicyError(
-            f"--traffic must be a proportion or a range, such as 0.5 or 0.5-1, got {quoted(text)}"
+            f"--traffic must be a proportion or a range, such as 0.5 or 0.5-1, got {quote(text)}"
         ) from None
 
 
@@ -178,7 +178,7 @@ def experiment(
         )
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError(f"--report and --output must differ, got {quoted(page)} for both")
+        raise PolicyError(f"--report and --output must differ, got {quote(page)} for both")
     if counts is not None:
         result = _analyse_counts(counts, options, margins, lower_is_better)
     elif not data:
@@ -240,7 +240,7 @@ def _check_metric_names(names: Iterable[str], metrics: Iterable[str]) -> None:
     for name in names:
         if name not in metrics:
             expected = f"expected one of: {', '.join(metrics)}"
-            raise PolicyError(f"unknown metric {quoted(name)}; {expected}")
+            raise PolicyError(f"unknown metric {quote(name)}; {expected}")
 
 
 def _make_metrics(
@@ -255,9 +255,9 @@ def _make_metrics(
     for text in metrics:
         name, sign, value = text.partition("=")
         if sign and not name.strip():
-            raise PolicyError(f"--metric must be COLUMN or NAME=COLUMN, got {quoted(text)}")
+            raise PolicyError(f"--metric must be COLUMN or NAME=COLUMN, got {quote(text)}")
         if name in values:
-            raise PolicyError(f"metric {quoted(name)} must be given only once")
+            raise PolicyError(f"metric {quote(name)} must be given only once")
         values[name] = value if sign else text
     _check_metric_names([*covariates, *margins, *lower_is_better], values)
     directions = dict.fromkeys(lower_is_better, "lower")
@@ -352,9 +352,9 @@ def interleave(
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
     if interleaved_runs.missing:
-        topics = counted(len(interleaved_runs.missing), "topic")
-        names = some_of(interleaved_runs.missing, 5)
-        click.echo(plain(f"note: excluded {topics} that some runs lack: {names}"), err=True)
+        topics = inflect(len(interleaved_runs.missing), "topic")
+        names = list_some(interleaved_runs.missing, 5)
+        click.echo(sanitise(f"note: excluded {topics} that some runs lack: {names}"), err=True)
 
 
 @cli.command()

@@ -10,7 +10,7 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.cli import options as cli
 from cranfield.result import ResultSet
 from cranfield.tabular import table_from_frame
@@ -262,7 +262,7 @@ def train(
     frames = {**evaluation.frames(), "parameters": parameters}
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
     n_hidden = parameters.height - short_lists.height
-    title = f"Parameters; {counted(n_hidden, 'value')} omitted" if n_hidden else "Parameters"
+    title = f"Parameters; {inflect(n_hidden, 'value')} omitted" if n_hidden else "Parameters"
     table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
     tables = [*evaluation.tables()[:1], table]
     if base_model is not None:

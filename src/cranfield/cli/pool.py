@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import click
 
 import cranfield as cf
-from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.errors import PolicyError, quote, warn
 from cranfield.base.kinds import Integer
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.cli import options as cli
 from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.result import WRITERS, ResultSet, check_table
@@ -91,7 +91,7 @@ def parse_amount(text: str, name: str = "--size") -> int | float:
     count = parse_integer(amount)
     if count is None:
         raise PolicyError(
-            f"{name} must be an integer or a percentage such as 10%, got {quoted(text)}"
+            f"{name} must be an integer or a percentage such as 10%, got {quote(text)}"
         )
     return count
 
@@ -106,10 +106,10 @@ def parse_strata(text: str) -> dict[int, int | float]:
         if not colon or last_rank is None:
             raise PolicyError(
                 "--strata must be pairs of a rank and a proportion or number of documents, such as"
-                f" 10:100%,50:25, got {quoted(text)}"
+                f" 10:100%,50:25, got {quote(text)}"
             )
         if last_rank in strata:
-            raise PolicyError(f"--strata must name each rank once, got {quoted(text)}")
+            raise PolicyError(f"--strata must name each rank once, got {quote(text)}")
         strata[last_rank] = parse_amount(amount, f"--strata {end.strip()}:")
     return strata
 
@@ -328,8 +328,8 @@ def _report_pool(
     import numpy as np
     import polars as pl
 
-    size = f"{counted(len(pool.topics), 'topic')}, {counted(len(pool.systems), 'system')}"
-    heading = [f"pool of {counted(len(pool), 'document')}: {size}, depth {pool.depth}"]
+    size = f"{inflect(len(pool.topics), 'topic')}, {inflect(len(pool.systems), 'system')}"
+    heading = [f"pool of {inflect(len(pool), 'document')}: {size}, depth {pool.depth}"]
     pool_facts: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
     pool_frames = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
     if is_judged:
@@ -352,7 +352,7 @@ def _draw_sample(
     sample = cf.assess.sample(pool, design, **options)
     n_missing = int((sample.drawn & pool.unjudged(qrels).missing).sum())
     if n_missing and missing == "nonrelevant":
-        documents = counted(len(sample), "sampled document")
+        documents = inflect(len(sample), "sampled document")
         warn(f"{n_missing:,} of {documents} are not judged and count as not relevant")
     return sample
 
@@ -363,7 +363,7 @@ def _report_sample(
     relevant = sample.relevant(qrels, rel, unjudged=missing)
     standard_error = f"{relevant.total_error:.1f}" if relevant.has_total_error else "unknown"
     lines = [
-        f"sample by {sample.drawing}, seed {seed}: {counted(len(sample), 'document')}",
+        f"sample by {sample.drawing}, seed {seed}: {inflect(len(sample), 'document')}",
         f"estimated number of relevant documents in the pool: {relevant.total:.1f}, standard error"
         f" {standard_error}",
     ]
@@ -383,7 +383,7 @@ def _report_stopping(
         for topic, decisions in stopping.items()
         for verdict in decisions.verdicts()
     ).rename({"n_judged": "judged", "n_relevant": "relevant"}, strict=False)
-    topics = counted(len(stopping), "topic")
+    topics = inflect(len(stopping), "topic")
     lines = [
         f"{rule} stops judging for {rows.filter(rule=str(rule))['stop'].sum()} of {topics}"
         for rule in rules
@@ -415,7 +415,7 @@ def _rank_documents(
         n_unjudged = len(pool.unjudged(qrels))
         _warn_of_judgments(len(qrels) - len(pool) + n_unjudged, "outside the pool")
         if n_unjudged:
-            unjudged = counted(n_unjudged, "unjudged document")
+            unjudged = inflect(n_unjudged, "unjudged document")
             warn(f"{method} treats {unjudged} of the pool as not relevant")
     return order.filter(order["place"] <= min(budget or 0, len(pool)))
 

@@ -11,7 +11,7 @@ import click
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer
-from cranfield.base.text import plain
+from cranfield.base.text import sanitise
 from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def report(
         jobs=judging["jobs"],
         **comparison_options,
     )
-    click.echo(plain(f"written: {output}"), err=True)
+    click.echo(sanitise(f"written: {output}"), err=True)
 
 
 def list_command_words(context: click.Context, output: str = "--output") -> list[str]:
@@ -332,9 +332,9 @@ def plot(
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
     save(figure, path, width=width, title=title)
-    click.echo(plain(f"written: {path}"), err=True)
+    click.echo(sanitise(f"written: {path}"), err=True)
     if not title:
-        click.echo(plain(f"caption: {make_caption(figure)}"), err=True)
+        click.echo(sanitise(f"caption: {make_caption(figure)}"), err=True)
 
 
 def _add_pair(

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quote
 from cranfield.base.kinds import UnitInterval
-from cranfield.base.text import measure_prefix
+from cranfield.base.text import format_prefix
 from cranfield.cli import options as cli
 from cranfield.result import Result
 
@@ -120,7 +120,7 @@ def _study_topics(
     except PolicyError:
         raise
     except CranfieldError as error:
-        label = measure_prefix(scores.measure)
+        label = format_prefix(scores.measure)
         notes.append(f"note: {label}not all studies of the topics are possible: {error}")
     return studies
 
@@ -416,7 +416,7 @@ def scales(
     options.check_table(cf.meta.ScaleStudy)
     others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
     if qrels in others:
-        raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
+        raise PolicyError(f"setting collections must not repeat QRELS {quote(qrels)}")
     cli.refuse_overwriting([options.result_output.output], others)
     # Options are checked before files are read.
     scale_options = parse_scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha)

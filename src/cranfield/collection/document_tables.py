@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import quote, warn
+from cranfield.base.text import inflect
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import number_sorted_values
@@ -47,8 +47,8 @@ class DocumentTable(IndexedTable):
         return self._index.matching_rows(docs)
 
     def __repr__(self) -> str:
-        groups = f", {counted(len(self.names), 'group')}" if self.names else ""
-        return f"DocumentTable({counted(len(self.docs), 'row')}{groups})"
+        groups = f", {inflect(len(self.names), 'group')}" if self.names else ""
+        return f"DocumentTable({inflect(len(self.docs), 'row')}{groups})"
 
 
 def _convert_memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -136,7 +136,7 @@ def read_groups(data: Any) -> DocumentTable:
     table = columns.make_table(_GROUPS)
     frame = table.frame
     for k in TOPIC.find_in(columns.names):
-        name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
+        name, topics = quote(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
         n_groups = pl.col("group").n_unique()
         differs = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
         reason = (

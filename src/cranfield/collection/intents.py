@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.text import inflect
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import Qrels, sort_topics
@@ -64,8 +64,8 @@ class IntentTable:
     name: str
 
     def __repr__(self) -> str:
-        topics = counted(len(set(self.topics)), "topic")
-        return f"IntentTable({topics}, {counted(len(self.intents), 'intent')})"
+        topics = inflect(len(set(self.topics)), "topic")
+        return f"IntentTable({topics}, {inflect(len(self.intents), 'intent')})"
 
 
 def read_intents(data: Any) -> IntentTable:
@@ -119,9 +119,9 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     if deviating.height:
         topic, probability_sum, _ = deviating.row(0)
         n_others = deviating.height - 1
-        others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
+        others = f" (also in {inflect(n_others, 'more topic')})" if n_others else ""
         warn(
-            f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
+            f"{name}: the probabilities of the intents of topic {quote(topic)} sum to"
             f" {probability_sum:.4g}, not 1{others}"
         )
 
@@ -265,7 +265,7 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
             position[index_of[name]] = i
             if table is not None and (topic, name) not in table_rows:
                 reason = (
-                    f"intent {quoted(name)} has relevant documents, but no probability in the table"
+                    f"intent {quote(name)} has relevant documents, but no probability in the table"
                 )
                 raise InputError(reason, source=table.name, topic=topic)
             probability[code, i], is_navigational[code, i] = table_rows.get(

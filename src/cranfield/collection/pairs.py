@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
-from cranfield.base.parallel import available_threads, in_threads, state_without_caches
-from cranfield.base.text import counted
+from cranfield.base.parallel import count_threads, drop_caches, map_in_threads
+from cranfield.base.text import inflect
 from cranfield.collection.judged.rows import join_ranges
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import FrameMixin, frame_html
+from cranfield.tabular import FrameMixin, render_frame
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
@@ -66,7 +66,7 @@ def compute_pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> K
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Return the two rows of the first duplicate (topic, document) pair, or None."""
     blocks = _split_by_topic(codes)
-    if not any(in_threads(lambda block: _has_equal(keys[block]), blocks, available_threads())):
+    if not any(map_in_threads(lambda block: _has_equal(keys[block]), blocks, count_threads())):
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
     pairs = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
@@ -136,8 +136,8 @@ class KeyIndex:
     def find_equal_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of equal keys, in any order."""
         starts = range(0, max(keys.size, 1), BLOCK)
-        blocks = in_threads(
-            lambda start: self._find_keys(keys[start : start + BLOCK]), starts, available_threads()
+        blocks = map_in_threads(
+            lambda start: self._find_keys(keys[start : start + BLOCK]), starts, count_threads()
         )
         rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
         return np.concatenate(rows), np.concatenate([others for _, others in blocks])
@@ -171,7 +171,7 @@ class IndexedTable:
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
-        return state_without_caches(self)
+        return drop_caches(self)
 
     @cached_property
     def _index(self) -> DocIndex:
@@ -218,7 +218,7 @@ class PairTable:
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers compute keys themselves, as keys differ between versions of polars.
-        return state_without_caches(self) | {"docs": self.docs}
+        return drop_caches(self) | {"docs": self.docs}
 
     @cached_property
     def keys(self) -> Keys:
@@ -275,7 +275,7 @@ class ReadPairs(PairTable, FrameMixin):
         return type(self)
 
     def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
+        return render_frame(self.to_polars(), repr(self), limit=10)
 
 
 class DictPairs(PairTable):
@@ -348,7 +348,7 @@ def make_topic_column(table: PairTable) -> pl.Series:
     return pl.Series("topic", table.topics, dtype=pl.String).gather(table.codes)
 
 
-def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
+def make_row_error(table: ReadPairs, reason: str, row: int) -> InputError:
     """Return an error with the line, topic and document of a row."""
     return table.origin.make_row_error(row, reason, table.topics[table.codes[row]], table.docs[row])
 
@@ -362,7 +362,7 @@ def refuse_duplicates(
         first_row, row = duplicate
         line = table.origin.get_line(first_row)
         reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
-        raise row_error(table, reason, row)
+        raise make_row_error(table, reason, row)
 
 
 class UngradedError(InputError):
@@ -372,10 +372,10 @@ class UngradedError(InputError):
 def warn_of_ungraded(source: str, n_dropped: int, n_rows: int) -> None:
     """Warn of rows without a grade; refuse judgments without any grade."""
     if n_dropped == n_rows:
-        raise UngradedError(f"none of {counted(n_rows, 'row')} has a grade", source=source)
+        raise UngradedError(f"none of {inflect(n_rows, 'row')} has a grade", source=source)
     if n_dropped:
         verbs = "has no grade and counts" if n_dropped == 1 else "have no grade and count"
-        warn(f"{source}: {n_dropped:,} of {counted(n_rows, 'row')} {verbs} as unjudged")
+        warn(f"{source}: {n_dropped:,} of {inflect(n_rows, 'row')} {verbs} as unjudged")
 
 
 def warn_of_missing_grades(source: str) -> None:

@@ -12,8 +12,8 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, warn
-from cranfield.base.streams import named_stream
-from cranfield.base.text import counted, some_of
+from cranfield.base.streams import make_named_stream
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import number_values
 from cranfield.collection.qrels import Qrels
@@ -44,7 +44,7 @@ def _read_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
     except (TypeError, ValueError):
         sizes = {str(len(row)) if hasattr(row, "__len__") else "a single number" for row in rows}
         expected = "expected the same number of probabilities for each document"
-        reason = f"{expected}, got {some_of(sorted(sizes), 3)}"
+        reason = f"{expected}, got {list_some(sorted(sizes), 3)}"
         raise InputError(reason, source=source) from None
 
 
@@ -103,7 +103,7 @@ class Probabilities(FrameMixin):
             reason = "the probabilities of all grades of a document must sum to 1"
             self._refuse_row(row, f"{reason}, got {sums[row, 0]:g}")
         if deviations.max() > 1e-9:
-            documents = counted(int((deviations > 1e-9).sum()), "document")
+            documents = inflect(int((deviations > 1e-9).sum()), "document")
             warn(
                 f"{self.origin.name}: the probabilities of the grades of {documents} do not sum to"
                 f" 1 and were rescaled (largest deviation {deviations.max():.2g})"
@@ -125,7 +125,7 @@ class Probabilities(FrameMixin):
         by_doc = self.docs.arg_sort().to_numpy()
         for code, topic in enumerate(self.topics):
             rows = by_doc[self.codes[by_doc] == code]
-            uniforms = named_stream(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
+            uniforms = make_named_stream(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
             for level in range(bounds.shape[1]):
                 levels[:, rows] += uniforms >= bounds[rows, level]
         return self.grades[levels]
@@ -144,7 +144,7 @@ class Probabilities(FrameMixin):
         return len(self.docs)
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
+        size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self), 'document')}"
         return f"Probabilities({size}, grades {', '.join(map(str, self.grades.tolist()))})"
 
     def to_polars(self) -> pl.DataFrame:

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import CranfieldError, InputError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import CranfieldError, InputError, quote
+from cranfield.base.text import inflect
 from cranfield.collection.pairs import (
     HASH_MULTIPLIER,
     Codes,
@@ -30,7 +30,7 @@ from cranfield.collection.run import find_selected_rows
 from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
-FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
+NORMAL_FORM = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
 """Normal form of document ids, equal for ids that differ only in `coverage.ID_DIFFERENCES`."""
 
 N_COMPARED_TOPICS = 10
@@ -80,7 +80,7 @@ class Qrels(ReadPairs):
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
             if np.shape(values) != (len(self.docs),):
-                expected = f"expected {len(self.docs)} values in the column {quoted(name)}"
+                expected = f"expected {len(self.docs)} values in the column {quote(name)}"
                 reason = f"{expected}, one per judgment, got shape {np.shape(values)}"
                 raise InputError(reason, source=self.origin.name)
         if self.subtopics is None:
@@ -120,7 +120,7 @@ class Qrels(ReadPairs):
         """Row, topic code, document and its normal form, for the topics that are compared."""
         rows = np.flatnonzero(self.codes < N_COMPARED_TOPICS)
         columns = {"row": rows, "topic": self.codes[rows], "doc": self.docs.gather(rows)}
-        return pl.DataFrame(columns).with_columns(form=FORM_OF_DOC)
+        return pl.DataFrame(columns).with_columns(form=NORMAL_FORM)
 
     @cached_property
     def form_keys(self) -> Keys:
@@ -177,7 +177,7 @@ class Qrels(ReadPairs):
         return self._select(rows)
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'judgment')}"
+        size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self), 'judgment')}"
         return f"Qrels({size}, grades {self.grades.min()} to {self.grades.max()})"
 
     def to_polars(self) -> pl.DataFrame:

@@ -13,16 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
-from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import PolicyError, quote, warn
+from cranfield.base.text import inflect
 from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
     create_unchecked,
+    make_row_error,
     make_topic_column,
     refuse_duplicates,
-    row_error,
 )
 from cranfield.sources.chunks import Origin
 
@@ -93,8 +93,8 @@ class Run(ReadPairs):
         return None if self.metadata_source is None else self.metadata_source.read()
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
-        return f"Run({quoted(self.name)}: {size})"
+        size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self), 'document')}"
+        return f"Run({quote(self.name)}: {size})"
 
     def renamed(self, name: str) -> Run:
         """Return the run under another name."""
@@ -167,13 +167,13 @@ class Run(ReadPairs):
         """
         if not self.docs.str.contains(separator, literal=True).any():
             name = f"{self.origin.name}: " if self.origin.lines is not None else ""
-            warn(f"{name}no document id has the chunk separator {quoted(separator)}")
+            warn(f"{name}no document id has the chunk separator {quote(separator)}")
             return self
         docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")
         if (is_empty := docs == "").any():
             row = int(is_empty.arg_true()[0])
-            reason = f"expected a document before {quoted(separator)} in the id of a chunk"
-            raise row_error(self, reason, row)
+            reason = f"expected a document before {quote(separator)} in the id of a chunk"
+            raise make_row_error(self, reason, row)
         rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
         return self._select(rows, docs=docs[rows], n_chunks=len(self), **best)
 
@@ -186,7 +186,7 @@ class Run(ReadPairs):
     def warn_of_empty_topics(self) -> None:
         """Warn of topics with an empty ranking, which files cannot represent."""
         if empty := len(self.topics) - int(np.unique(self.codes).size):
-            topics = counted(empty, "topic")
+            topics = inflect(empty, "topic")
             warn(f"excluded {topics} without documents, which no format can represent")
 
     def write_csv(self, path: str | PathLike[str]) -> None:
@@ -250,8 +250,8 @@ def warn_of_missing_ranks(
         gap = int(np.argmax(topic_ranks > np.arange(topic_ranks.size)))
         rank = min_rank + (int(topic_ranks[gap - 1]) + 1 if gap else 0)
         warn(
-            f"{source}: {counted(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
-            f" {noun} {quoted(topics[topic])}; documents below missing ranks move up"
+            f"{source}: {inflect(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
+            f" {noun} {quote(topics[topic])}; documents below missing ranks move up"
         )
 
 

@@ -17,15 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_integer, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import CranfieldError, check_choice, check_integer, quote
+from cranfield.base.text import inflect
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, find_lowest_relevant_grade
 from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_runs, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.pairs import IndexedTable, Keys, row_error
+from cranfield.collection.pairs import IndexedTable, Keys, make_row_error
 from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, make_policies
 from cranfield.collection.qrels import Qrels, number_sorted_values
 from cranfield.collection.run import Run
@@ -302,7 +302,7 @@ class TableShards(IndexedTable, Sharding):
         return {"shards": len(self.labels), "shards from": self.name}
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self), 'shard')}, {counted(len(self.docs), 'document')}"
+        size = f"{inflect(len(self), 'shard')}, {inflect(len(self.docs), 'document')}"
         return f"TableShards({size})"
 
 
@@ -566,10 +566,10 @@ def _split_qrels(
         empty = np.flatnonzero(n_relevant == 0)
         if empty.size:
             n_documents = qrels.docs.gather(np.flatnonzero(is_relevant)).n_unique()
-            documents = counted(n_documents, "document")
+            documents = inflect(n_documents, "document")
             raise CranfieldError(
-                f"shard {quoted(sharding.labels[empty[0]])} has no relevant document of any topic"
-                f" ({counted(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
+                f"shard {quote(sharding.labels[empty[0]])} has no relevant document of any topic"
+                f" ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
     parts = tuple(qrels.restricted(shard == k) for k in range(n_shards))
@@ -578,8 +578,8 @@ def _split_qrels(
 
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:
     if is_lost.any():
-        count = counted(int(is_lost.sum()), noun)
+        count = inflect(int(is_lost.sum()), noun)
         reason = (
             f"expected a shard for each {noun}, got {count} in no shard; unmapped='drop' skips them"
         )
-        raise row_error(table, reason, int(is_lost.argmax()))
+        raise make_row_error(table, reason, int(is_lost.argmax()))

@@ -18,7 +18,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_proportion,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.correlation.tau import pair_values
@@ -289,7 +289,7 @@ def group_scores(scores: Floats) -> TieGroups:
 def _read_groups(ranking: Any) -> list[list[Any]]:
     """Read the tie groups of a ranking; untied items are groups of one."""
     if isinstance(ranking, (str, bytes)):
-        raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
+        raise CranfieldError(f"a ranking must be a sequence of ids, got {quote(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
         got = type(ranking).__name__
         raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {got}")
@@ -301,7 +301,7 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
     if isinstance(ranking, Mapping):
         for item, score in ranking.items():
             if not isinstance(score, Real) or np.isnan(float(score)):
-                name, value = quoted(item), quoted(score)
+                name, value = quote(item), quote(score)
                 raise CranfieldError(f"score of {name} must be a number, got {value}")
         descending = sorted(ranking, key=lambda item: -float(ranking[item]))
         groups = [[*group] for _, group in groupby(descending, lambda item: float(ranking[item]))]
@@ -316,7 +316,7 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
     for group in groups:
         for item in group:
             if item in items:
-                raise CranfieldError(f"items of a ranking must be unique, got {quoted(item)} twice")
+                raise CranfieldError(f"items of a ranking must be unique, got {quote(item)} twice")
             items.add(item)
     return groups
 
@@ -326,7 +326,7 @@ def _as_id(item: Any) -> Any:
     try:
         hash(item)
     except TypeError:
-        raise CranfieldError(f"an id must be hashable, got {quoted(item)}") from None
+        raise CranfieldError(f"an id must be hashable, got {quote(item)}") from None
     is_integer = isinstance(item, Real) and item == item // 1
     return str(int(item)) if is_integer and not isinstance(item, bool) else item
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
+from cranfield.base.errors import CranfieldError, check_choice, check_number, quote
 
 Signs = NDArray[np.int8]
 BLOCK_SIGNS = 2**20  # Number of signs computed at a time, which fit into processor caches
@@ -42,7 +42,7 @@ def _as_sets(values: Any) -> Floats:
         array = np.empty((0, 0, 0))
     if array.ndim not in {1, 2}:
         expected = "values must be numbers, of shape (items,) or (sets, items)"
-        raise CranfieldError(f"{expected}, got {quoted(values)}")
+        raise CranfieldError(f"{expected}, got {quote(values)}")
     if array.ndim == 2 and array.shape[1] == 1 and hasattr(type(values), "columns"):
         raise CranfieldError(
             "expected one value for each item, got a data frame of one column; pass the column"
@@ -73,7 +73,7 @@ def _match_items(x: Any, y: Any) -> Ints | slice:
         return slice(None)
     unmatched = next((label for label in labels if label not in positions), labels[0])
     raise CranfieldError(
-        f"expected values of the same items, got different labels, such as {quoted(unmatched)};"
+        f"expected values of the same items, got different labels, such as {quote(unmatched)};"
         " pass x.to_numpy() and y.to_numpy() to pair by position"
     )
 

@@ -46,7 +46,7 @@ _SIGNATURES = [inspect.signature(function) for function in (judge, _declare_opti
 _PARAMETERS = [p for signature in _SIGNATURES for p in signature.parameters.values()]
 
 
-def with_options(options: type[Any]) -> Callable[[Function], Function]:
+def add_options(options: type[Any]) -> Callable[[Function], Function]:
     """Return a decorator that replaces `**options` in a signature by these options."""
     parameters = [p for p in _PARAMETERS if p.name in options.__annotations__]
     return lambda function: replace_keywords(function, parameters)
@@ -55,7 +55,7 @@ def with_options(options: type[Any]) -> Callable[[Function], Function]:
 MAX_SAMPLINGS = 100  # each partition needs 24 bytes of memory per judged document
 
 
-@with_options(RandomShardOptions)
+@add_options(RandomShardOptions)
 def evaluate(
     runs: Any,
     qrels: Any,
@@ -156,7 +156,7 @@ def evaluate(
     return evaluation
 
 
-@with_options(ShardOptions)
+@add_options(ShardOptions)
 def score_samplings(
     runs: Any,
     qrels: Any,
@@ -227,7 +227,7 @@ def _score_shards(
     return tuple(replace(evaluation, on_all=on_all) for evaluation in evaluations)
 
 
-@with_options(SessionOptions)
+@add_options(SessionOptions)
 def evaluate_sessions(
     sessions: Any,
     qrels: Any,

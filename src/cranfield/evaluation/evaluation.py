@@ -15,13 +15,13 @@ from cranfield.base.errors import (
     CranfieldError,
     MeasureError,
     PolicyError,
-    optional_module,
-    quoted,
+    import_optional,
+    quote,
     warn,
 )
 from cranfield.base.scale_types import Scale
-from cranfield.base.showing import WithPlots
-from cranfield.base.text import counted, names_or_count, some_of
+from cranfield.base.showing import PlotsMixin
+from cranfield.base.text import format_names, inflect, list_some
 from cranfield.collection.judged.coverage import (
     Coverage,
     Scorable,
@@ -36,7 +36,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_label, make_long_table, make_overall_table
-from cranfield.tabular import FrameMixin, frame_html
+from cranfield.tabular import FrameMixin, render_frame
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +62,7 @@ class TieEffect:
     n_others: int = 0  # number of other measures whose change is not negligible
 
 
-def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
+def find_tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
     """Return the effect of ties on each system with tied documents, the largest effect first.
 
     The list is empty if ties cannot change a score. Measures that require grades by rank only are
@@ -82,7 +82,7 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
                 is_tied = _find_tied_cells(judged)
                 orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
             else:
-                is_tied, orders = judged.scored, permute_ties(judged)
+                is_tied, orders = judged.scored, make_tie_orders(judged)
             effects |= {
                 (name, has_tie_bounds(m)): _compute_tie_effects(scores[name], m, orders, is_tied)
                 for name, m in subset.items()
@@ -155,7 +155,7 @@ def list_effects(
     return sorted(largest_effects, key=lambda tie: -tie.effect)
 
 
-def permute_ties(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
+def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
     """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
     backwards = judged.permuted(lambda position, size: size - 1 - position)
     shifted = judged.permuted(lambda position, size: (position + size // 2) % size)
@@ -187,7 +187,9 @@ def describe_effect_of_orders(
     :func:`list_effects`.
     """
     if has_ties(judged, measures):
-        by_measure = np.atleast_2d(compute_effect_of_orders(permute_ties(judged), score, overall))
+        by_measure = np.atleast_2d(
+            compute_effect_of_orders(make_tie_orders(judged), score, overall)
+        )
         keys = [(measure.label, False) for measure in measures]
         effects = dict(zip(keys, by_measure, strict=True))
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))
@@ -249,24 +251,24 @@ def _compute_tie_effects(
     )
 
 
-def tie_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def note_ties(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the runs whose overall values can change the most through ties."""
     if judged.policies.ties != "expected":
-        yield from describe_effects(tie_effects(judged, scores))
+        yield from describe_effects(find_tie_effects(judged, scores))
 
 
 def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
     """Report effects of ties that are not negligible."""
     effects = [tie for tie in ties if tie.effect > TIE_EFFECT]
     changes = [
-        f"{tie.measure} of {quoted(tie.system)} by {'up to' if tie.is_bound else 'at least'}"
+        f"{tie.measure} of {quote(tie.system)} by {'up to' if tie.is_bound else 'at least'}"
         f" {tie.effect:.2g}"
         f" ({tie.tied_proportion:.0%} of its documents are tied)"
-        + (f", and {counted(tie.n_others, 'other measure')} by no more" if tie.n_others else "")
+        + (f", and {inflect(tie.n_others, 'other measure')} by no more" if tie.n_others else "")
         for tie in effects[:MAX_RUNS]
     ]
     if (n_others := len(effects) - MAX_RUNS) > 0:
-        changes.append(f"and {counted(n_others, 'more result')}")
+        changes.append(f"and {inflect(n_others, 'more result')}")
     if effects:
         yield f"ties can change {'; '.join(changes)}"
 
@@ -288,14 +290,14 @@ def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
     for level, names in zero_measures.items():
         yield (
             f"no document is relevant, so all scores are 0: no judgment of these topics has grade"
-            f" {level} or higher ({names_or_count(names, 'measure')})"
+            f" {level} or higher ({format_names(names, 'measure')})"
         )
     for level, names in averaged_measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
         verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")
         yield (
-            f"{n_empty} of {counted(len(judged.topics), 'topic')} {verb} no document of grade"
-            f" {level} or higher and {count} as 0 in {names_or_count(names, 'measure')}; an option"
+            f"{n_empty} of {inflect(len(judged.topics), 'topic')} {verb} no document of grade"
+            f" {level} or higher and {count} as 0 in {format_names(names, 'measure')}; an option"
             f" such as topics_with_grade={level} excludes them"
         )
 
@@ -309,7 +311,7 @@ def _note_grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
     ]
     if names and judged.policies.max_grade is None:
         yield (
-            f"{names_or_count(names, 'measure')}: grades are assumed to range from 0 to"
+            f"{format_names(names, 'measure')}: grades are assumed to range from 0 to"
             f" {judged.max_grade}, the highest grade in the judgments; set the highest possible"
             f" grade by an option such as max_grade={judged.max_grade}"
         )
@@ -329,7 +331,7 @@ def _note_samples(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[
     if names:
         yield (
             "judgments are of a sample (column inclusion): documents that were not drawn count as"
-            f" unjudged in {names_or_count(names, 'measure')}; statAP accounts for the sample, and"
+            f" unjudged in {format_names(names, 'measure')}; statAP accounts for the sample, and"
             " so does `judges --ppi document`, with labels of a judge for all documents"
         )
 
@@ -346,7 +348,7 @@ class NotEvaluatedError(MeasureError, KeyError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
+class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes
@@ -397,7 +399,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
                 scores = next((t for t in tables if t.definition == parsed[0]), None)
         if scores is None:
             raise NotEvaluatedError(
-                f"{measure} was not evaluated. Evaluated measures: {some_of(self.scores, 10)}"
+                f"{measure} was not evaluated. Evaluated measures: {list_some(self.scores, 10)}"
             )
         return scores
 
@@ -475,7 +477,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (tie_notes, _note_empty_topics, _note_grades, _note_samples)
+        functions = (note_ties, _note_empty_topics, _note_grades, _note_samples)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
@@ -564,17 +566,17 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
 
     def to_xarray(self) -> xr.Dataset:
         """Return an xarray data set with a variable for each measure."""
-        xarray = optional_module("xarray")
+        xarray = import_optional("xarray")
         return xarray.Dataset(  # type: ignore[no-any-return]
             {name: scores.to_xarray() for name, scores in self.items()}
         )
 
     def _repr_html_(self) -> str:
-        return frame_html(self.means() if self.shards else self.by_system(), repr(self))
+        return render_frame(self.means() if self.shards else self.by_system(), repr(self))
 
     def __repr__(self) -> str:
-        sizes = [counted(len(self.topics), self.judged.unit), counted(len(self.systems), "system")]
-        sizes += [counted(len(self.shards), "shard")] if self.shards else []
+        sizes = [inflect(len(self.topics), self.judged.unit), inflect(len(self.systems), "system")]
+        sizes += [inflect(len(self.shards), "shard")] if self.shards else []
         return f"Evaluation({', '.join(sizes)}: {', '.join(self)})"
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns, SideData
-from cranfield.collection.judged.rows import NO_TIES, Rows, join_ranges, number_rows, ratio, scan
+from cranfield.collection.judged.rows import NO_TIES, Rows, divide, join_ranges, number_rows, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
@@ -42,7 +42,7 @@ def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure])
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
         condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""
         raise PolicyError(
-            f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
+            f"ties='expected' cannot be combined with {list_some(unsupported, 5)}; measures with an"
             f" exact expected score{condensed}: {', '.join(supported)}"
         )
     runs = resolve_ties_as_trec(judged)
@@ -250,7 +250,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     stop_grade = survival.argmin(axis=1)
     topics = np.arange(stop_grade.size)
     stopping = 1.0 - survival[topics, stop_grade]
-    stop_gain = ratio(gains[topics, stop_grade], stopping[:, None])
+    stop_gain = divide(gains[topics, stop_grade], stopping[:, None])
 
     row_survival = survival[ties.find_topics(cell[group]), grade]
     passing = np.ones(cell.size)

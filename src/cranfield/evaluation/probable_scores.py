@@ -11,9 +11,9 @@ import polars as pl
 from scipy.special import ndtri, stdtrit
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError, PolicyError, quoted
+from cranfield.base.errors import MeasureError, PolicyError, quote
 from cranfield.base.kinds import Flag, Integer, UnitInterval, check_arguments, check_keywords
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.coverage import find_lowest_relevant_grade
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
@@ -109,7 +109,7 @@ def simulate_moments(
     return list(zip(origin + sums / draws, variance, strict=True))
 
 
-def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
+def compute_contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
     """Return the contribution of each document, by rank and grade, to a linear measure."""
     # Each pair of rank and grade is scored as a ranking of one judged document.
     max_rank = int(rank.max(initial=1))
@@ -138,7 +138,7 @@ def _compute_linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     """Return the moments of a sum over documents, which are sums of the moments of its terms."""
     measure, rows, probability_rows = runs.cut_off(measure)
     gains = [
-        contributions(measure, runs.judged, rows.rank, np.full(rows.rank.size, grade))
+        compute_contributions(measure, runs.judged, rows.rank, np.full(rows.rank.size, grade))
         for grade in runs.probabilities.grades.tolist()
     ]
     gains_by_grade = np.stack(gains, axis=1)
@@ -312,7 +312,7 @@ class ExpectedScores(TableResult):
     def heading(self) -> list[str]:
         """Return one line with the numbers of topics and systems."""
         scores = next(iter(self.scores.values()))
-        size = f"{counted(len(scores.topics), 'topic')}, {counted(len(scores.systems), 'system')}"
+        size = f"{inflect(len(scores.topics), 'topic')}, {inflect(len(scores.systems), 'system')}"
         return [f"Expected scores over the possible judgments: {size}"]
 
 
@@ -444,7 +444,7 @@ def evaluate_probabilities(
     notes = [*judged.coverage.notes, *_note_ties(probable, parsed, draws, seed)]
     notes += _note_assumptions(probable, parsed)
     if sampled_names:
-        names = some_of(sampled_names, 5)
+        names = list_some(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")
     if not by_topic:
         scope = "these topics" if fixed_topics else "the population of topics"
@@ -545,8 +545,8 @@ def _note_assumptions(runs: ProbableRuns, measures: Iterable[Measure]) -> list[s
         if n_topics := int((zero_probability > 0.05).sum()):
             worst = int(zero_probability.argmax())
             notes.append(
-                f"{counted(n_topics, 'topic')} may have no {document}, with a probability above"
-                f" 0.05 ({zero_probability[worst]:.2g} for {quoted(runs.judged.topics[worst])});"
+                f"{inflect(n_topics, 'topic')} may have no {document}, with a probability above"
+                f" 0.05 ({zero_probability[worst]:.2g} for {quote(runs.judged.topics[worst])});"
                 " measures such as AP are then 0"
             )
     return notes

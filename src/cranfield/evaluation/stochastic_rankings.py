@@ -17,13 +17,13 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, warn
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.judged.rows import find_positions, ratio
+from cranfield.collection.judged.rows import divide, find_positions
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import describe_effect_of_orders
@@ -165,7 +165,7 @@ def _score_exposure(
     cell = run_systems[rows.cell // n_topics] * n_topics + rows.topic
     keys, positions = np.unique(cell * n_groups + rows.grade, return_inverse=True)
     exposure_sums = np.bincount(positions, exposure * rows.at(view.scored), keys.size)
-    mean_exposure = ratio(exposure_sums, n_rankings.T.ravel()[keys // n_groups])
+    mean_exposure = divide(exposure_sums, n_rankings.T.ravel()[keys // n_groups])
     target_keys, targets = _sum_by_group(measure, view, measure.compute_targets(view.judgments))
     positions, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
     target = np.where(is_judged, np.append(targets, 0.0)[positions], 0.0)
@@ -297,7 +297,7 @@ def equity_of_attention(
     )
     notes = [*judged.coverage.notes, *tie_notes]
     if n_excluded:
-        rankings = counted(n_excluded, "ranking")
+        rankings = inflect(n_excluded, "ranking")
         notes.append(f"{rankings} excluded: empty, or of a topic without relevant documents")
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
@@ -309,7 +309,7 @@ def _accumulate_attention(
     view = measure.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
     rows, exposure = measure.sum_exposure_by_group(view)
-    attention = ratio(exposure, rows.at(rows.total(exposure)))
+    attention = divide(exposure, rows.at(rows.total(exposure)))
     keys, relevance = _sum_by_group(measure, view, measure.compute_judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups
     topic_relevance = np.bincount(topic, relevance, n_topics)
@@ -320,7 +320,7 @@ def _accumulate_attention(
     np.add.at(n_exposed, cell, rows.at(is_counted))
     np.add.at(differences, cell, attention * rows.at(is_counted))
     n_counted = _sum_by_system(is_counted.astype(np.float64), run_systems, len(systems))
-    proportion = ratio(relevance, topic_relevance[topic])
+    proportion = divide(relevance, topic_relevance[topic])
     np.subtract.at(differences.T, group, n_counted[topic] * proportion[:, None])
     unfairness, n_rankings = np.abs(differences).sum(axis=1), n_counted.sum(axis=0)
     columns = {
@@ -328,6 +328,6 @@ def _accumulate_attention(
         "rankings": n_rankings.astype(np.int64),
         "recurring": (n_exposed > 1).sum(axis=1),
         "unfairness": unfairness,
-        "per ranking": ratio(unfairness, n_rankings),
+        "per ranking": divide(unfairness, n_rankings),
     }
     return pl.DataFrame(columns), int((view.scored & ~is_counted).sum())

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import (
     Evaluation,
@@ -128,11 +128,11 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     notes = []
     if unbounded_names:
         notes.append(
-            f"{some_of(unbounded_names, 5)}: no bounds are available, as scores may decrease when a"
-            " better document moves up, or depend on more than grades"
+            f"{list_some(unbounded_names, 5)}: no bounds are available, as scores may decrease when"
+            " a better document moves up, or depend on more than grades"
         )
     if inexact_names:
-        notes.append(f"{some_of(inexact_names, 5)}: no exact expected score is available")
+        notes.append(f"{list_some(inexact_names, 5)}: no exact expected score is available")
     return TieRanges(rows.with_columns(null_columns).select(names), tuple(notes))
 
 

@@ -12,20 +12,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, without_noise
+from cranfield.base.arrays import Floats, remove_noise
 from cranfield.base.errors import (
     ArgumentError,
     InputError,
     PolicyError,
     check_choice,
     check_list,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.parallel import available_threads, ordered_results
+from cranfield.base.parallel import count_threads, iterate_results
 from cranfield.base.spec import format_parameters, get_summary
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
@@ -144,7 +144,7 @@ def fuse(
         raise PolicyError(f"norm requires a method that uses scores, got {fusion.name} (ranks)")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
-        raise PolicyError(f"name must not be empty, got {quoted(name)}")
+        raise PolicyError(f"name must not be empty, got {quote(name)}")
     if isinstance(weights, np.ndarray):
         weights = weights.tolist()
     collection = read_runs(runs)
@@ -154,7 +154,7 @@ def fuse(
         raise PolicyError(f"weights cannot be combined with method {fusion.name}")
     if not isinstance(weights, (Sequence, Mapping, type(None))):
         raise PolicyError(
-            f"weights must be a list of numbers, or a dict by name of run, got {quoted(weights)}"
+            f"weights must be a list of numbers, or a dict by name of run, got {quote(weights)}"
         )
     top = partial(select_top_rows, depth=depth, ties=ties, uses_scores=fusion.uses_scores)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
@@ -174,7 +174,7 @@ def fuse(
         rankings = Rankings.from_tops(block_tops, names, block_topics, 0, ids)
         with np.errstate(over="ignore", invalid="ignore"):
             values = fusion.score_documents(rankings, run_weights, norm or DEFAULT_NORM)
-            scores = without_noise(refuse_infinite(values))
+            scores = remove_noise(refuse_infinite(values))
         # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
         rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
         rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
@@ -187,7 +187,7 @@ def fuse(
         (first, [run.slice_topics(first, stop) for run in numbered_tops], topics[first:stop])
         for first, stop in _iterate_topic_blocks(numbered_tops, len(topics))
     )
-    fused_blocks = list(ordered_results(fuse_block, blocks, jobs or available_threads()))
+    fused_blocks = list(iterate_results(fuse_block, blocks, jobs or count_threads()))
     del numbered_tops
     codes, docs, scores, ranks = zip(*fused_blocks, strict=True)
     return Run(
@@ -236,7 +236,7 @@ def _read_weights(
             reason = "got a weight for unknown run" if unknown_runs else "got no weight for run"
             raise PolicyError(
                 f"expected a weight for each of: {', '.join(names)}; {reason}"
-                f" {quoted((unknown_runs or missing_runs)[0])}"
+                f" {quote((unknown_runs or missing_runs)[0])}"
             )
         weights = [weights[name] for name in names]
     if len(weights) != len(names):
@@ -246,7 +246,7 @@ def _read_weights(
     except (TypeError, ValueError):
         values = np.zeros(1)
     if not (np.isfinite(values) & (values > 0)).all():
-        raise PolicyError(f"weights must be numbers above 0, got {quoted(list(weights))}")
+        raise PolicyError(f"weights must be numbers above 0, got {quote(list(weights))}")
     return values
 
 
@@ -258,9 +258,9 @@ def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> Non
     single_topics = [topic for topic in topics if topic in run_topics and n_runs[topic] == 1]
     if single_topics:
         verb = "is" if len(single_topics) == 1 else "are"
-        names = some_of(map(quoted, single_topics), 3)
+        names = list_some(map(quote, single_topics), 3)
         warn(
-            f"{len(single_topics)} of {counted(len(topics), 'topic')} {verb} in one run only"
+            f"{len(single_topics)} of {inflect(len(topics), 'topic')} {verb} in one run only"
             f" ({names}), so that a single run determines the fused ranking"
         )
 
@@ -279,13 +279,13 @@ def _warn_of_scores(
         proportion = f"{tops[most_tied].tied_proportion:.0%}"
         warn(
             f"{describe_runs(tied_runs, names)} mostly tied scores ({proportion} of the documents"
-            f" of {quoted(names[most_tied])}), so that document ids determine most ranks;"
+            f" of {quote(names[most_tied])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
     unscored_runs = [k for k, top in enumerate(tops) if not top.has_scores]
     if unscored_runs and norm not in {"rank", "borda"}:
         warn(
-            f"{describe_runs(unscored_runs, names)} no scores ({quoted(names[unscored_runs[0]])}),"
+            f"{describe_runs(unscored_runs, names)} no scores ({quote(names[unscored_runs[0]])}),"
             f" so that {fusion.name} uses negative ranks as scores; use norm='rank', or a method"
             " that uses ranks, such as RRF"
         )
@@ -293,7 +293,7 @@ def _warn_of_scores(
     if negative_runs and norm == "none":
         warn(
             f"{describe_runs(negative_runs, names)} scores below 0"
-            f" ({quoted(names[negative_runs[0]])}), which norm 'none' with {fusion.name} places"
+            f" ({quote(names[negative_runs[0]])}), which norm 'none' with {fusion.name} places"
             " below documents that the run does not rank; min-max and the other norms avoid this"
         )
 
@@ -309,7 +309,7 @@ def _warn_of_other_documents(
     isolated_runs = [k for k in nonempty_runs if (n_runs[tops[k].docs] == 1).all()]
     if isolated_runs and len(nonempty_runs) > 1:
         k = isolated_runs[0]
-        example = f"{quoted(names[k])} has {quoted(ids[int(tops[k].docs[0])])}"
+        example = f"{quote(names[k])} has {quote(ids[int(tops[k].docs[0])])}"
         warn(
             f"{describe_runs(isolated_runs, names)} no document in common with any other run"
             f" ({example}); check that document ids have the same form in all runs"

@@ -23,7 +23,7 @@ from cranfield.base.spec import (
     parameter,
     to_fraction,
 )
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.fusion.rankings import Rankings
 
 
@@ -202,7 +202,7 @@ def compute_min_max_norm(rankings: Rankings) -> Floats:
     minimum = _reduce_rankings(rankings, halves, np.minimum)
     maximum = _reduce_rankings(rankings, halves, np.maximum)
     excess, span = halves - minimum[rankings.cell], (maximum - minimum)[rankings.cell]
-    return np.where(span > 0, ratio(excess, span), 1.0)
+    return np.where(span > 0, divide(excess, span), 1.0)
 
 
 def compute_max_norm(rankings: Rankings) -> Floats:
@@ -225,7 +225,7 @@ def compute_sum_norm(rankings: Rankings) -> Floats:
     excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
     totals = np.bincount(rankings.cell, weights=excess, minlength=rankings.ranking_starts.size - 1)
     row_totals = totals[rankings.cell]
-    return np.where(row_totals > 0, ratio(excess, row_totals), 1 / _get_lengths(rankings))
+    return np.where(row_totals > 0, divide(excess, row_totals), 1 / _get_lengths(rankings))
 
 
 def compute_z_score_norm(rankings: Rankings) -> Floats:
@@ -238,7 +238,7 @@ def compute_z_score_norm(rankings: Rankings) -> Floats:
     mean = np.bincount(rankings.cell, weights=scores, minlength=n_rankings) / lengths
     deviations = scores - mean[rankings.cell]
     variance = np.bincount(rankings.cell, weights=deviations**2, minlength=n_rankings) / lengths
-    return ratio(deviations, np.sqrt(variance)[rankings.cell])
+    return divide(deviations, np.sqrt(variance)[rankings.cell])
 
 
 def compute_rank_norm(rankings: Rankings) -> Floats:
@@ -412,7 +412,7 @@ class CombAnz(Combination):
     aliases = ("anz", "mean")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return ratio(scores.sum_scores(), scores.n_counted)
+        return divide(scores.sum_scores(), scores.n_counted)
 
 
 class CombMin(Combination):

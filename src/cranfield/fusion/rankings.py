@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, check_integer, quoted, warn
-from cranfield.base.text import some_of
+from cranfield.base.errors import PolicyError, check_integer, quote, warn
+from cranfield.base.text import list_some
 from cranfield.collection.judged.coverage import describe_contradictions
 from cranfield.collection.judged.ranking import BY_ROW, order_documents
 from cranfield.collection.judged.rows import join_ranges
@@ -88,7 +88,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     ]
     if isolated_runs and len(tops) > 1:
         runs, k = describe_runs(isolated_runs, names), isolated_runs[0]
-        example = f"{quoted(names[k])} has {some_of(map(quoted, tops[k].topics), 3)}"
+        example = f"{quote(names[k])} has {list_some(map(quote, tops[k].topics), 3)}"
         notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
         warn(note)
@@ -218,7 +218,7 @@ class Rankings(PairTable):
     ) -> Self:
         """Build rankings from the top rows of runs; documents of a topic are sorted by id."""
         if not all(isinstance(topic, str) for topic in topics):
-            raise PolicyError(f"topics of rankings must be strings, got {quoted(topics)}")
+            raise PolicyError(f"topics of rankings must be strings, got {quote(topics)}")
         check_integer("depth", depth, 0, np.iinfo(np.int32).max)
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])

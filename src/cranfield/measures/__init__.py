@@ -10,7 +10,7 @@ Every measure of the library is an attribute of this module; `@` sets a cutoff, 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.text import did_you_mean
+from cranfield.base.text import suggest_names
 from cranfield.measures.families import ALIASES, MODULES, REGISTRY
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name in _TOOLS:
         return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:
-        hint = did_you_mean(name, __all__, 1)
+        hint = suggest_names(name, __all__, 1)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     measure_class = REGISTRY[name]
     is_wrapping = bool(measure_class.inner_example)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from math import isfinite, sqrt
 
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quote
 from cranfield.base.spec import format_short
 from cranfield.measures.base import Measure
 
@@ -252,7 +252,7 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
     if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
             "-g must be numbers above 0 and at most 1e15, separated by colons: the gains of grades"
-            f" 1, 2, ..., such as 1:2:3, got {quoted(match['gains'])}"
+            f" 1, 2, ..., such as 1:2:3, got {quote(match['gains'])}"
         )
     return match["name"], gains
 
@@ -348,7 +348,7 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
     except (ValueError, OverflowError):
         raise MeasureError(
             f"expected valid parameters of a name of trec_eval, such as P_5,10 or"
-            f" utility_1,-1,0,0, got {quoted(text)}"
+            f" utility_1,-1,0,0, got {quote(text)}"
         ) from None
 
 
@@ -377,7 +377,7 @@ def _translate_parameters(text: str) -> list[str] | None:
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", values):
         # The gain of ranx is the grade itself, so its scores may be above 1.
         raise MeasureError(
-            f"{quoted(text)} is a measure of ranx that cranfield computes only for grades 0 and 1,"
+            f"{quote(text)} is a measure of ranx that cranfield computes only for grades 0 and 1,"
             f" as RBP(p=0.{values})"
         )
     if name == "rbp":

@@ -52,7 +52,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, find_positions, make_row_keys, ratio
+from cranfield.collection.judged.rows import Rows, divide, find_positions, make_row_keys
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import P_DOC, Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -100,12 +100,12 @@ class _CompatibilityMeasure(
         common_rank = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
         overlap = rows.total(np.maximum(total_at_depth - cumulative[common_rank - 1], 0.0))
         if not self.normalised:
-            return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
+            return divide(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         n_filled = np.minimum(recall_base, depth)
         tail = cumulative[depth] - cumulative[n_filled]
         max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + recall_base * tail
         # Rounding may put the ideal ranking slightly above 1.
-        return np.minimum(ratio(overlap, max_overlap), 1.0)
+        return np.minimum(divide(overlap, max_overlap), 1.0)
 
 
 @measure(
@@ -235,7 +235,7 @@ class MultidimensionalMeasure(AspectMean):
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         is_positive = (scores > 0).all(axis=0)
-        means = ratio(np.ones(is_positive.shape), ratio(weights, scores).sum(axis=0))
+        means = divide(np.ones(is_positive.shape), divide(weights, scores).sum(axis=0))
         return np.where(is_positive, means, 0.0)
 
 

@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     Check,
-    format_number,
+    format_exact,
     format_short,
     integer,
     optional,
@@ -86,7 +86,7 @@ class Gain:
     def text(self) -> str:
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (f"{grade}: {format_number(gain)}" for grade, gain in self.kind)
+        pairs = (f"{grade}: {format_exact(gain)}" for grade, gain in self.kind)
         return "{" + ", ".join(pairs) + "}"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints, row_slices
+from cranfield.base.arrays import Floats, Ints, slice_rows
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_ranges, number_rows
@@ -116,7 +116,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         )
         judgment_gains = np.zeros(judgments.topic.size)
         answer_blocks = []
-        for block in row_slices(relevant_docs.size, intents.exists.shape[1], MAX_BLOCK_GAINS):
+        for block in slice_rows(relevant_docs.size, intents.exists.shape[1], MAX_BLOCK_GAINS):
             docs = relevant_docs[block]
             grades = intents.compute_grades(docs)
             probabilities = intents.probability[judgments.topic[docs]]

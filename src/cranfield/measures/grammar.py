@@ -15,10 +15,10 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, as_numbers, check_choice, quoted, warn
+from cranfield.base.errors import MeasureError, as_numbers, check_choice, quote, warn
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import parse_keywords, parse_literal
-from cranfield.base.text import did_you_mean, nearest
+from cranfield.base.text import find_similar, suggest_names
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.aliases import (
     CUTOFF_FORMS,
@@ -80,7 +80,7 @@ def parse_measure(text: str | Measure) -> Measure:
             # For a name such as P, which requires a cutoff, this raises a more specific error.
             REGISTRY[str(text)]().require_complete()
         raise MeasureError(
-            f"expected one measure, got {quoted(text)}, which stands for {len(measures)} measures"
+            f"expected one measure, got {quote(text)}, which stands for {len(measures)} measures"
         )
     return measures[0]
 
@@ -154,9 +154,9 @@ def parse_measures(
         for name in _split_measures(all_names):
             group = [_set_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
-                first = quoted(first_texts[group[0]])
+                first = quote(first_texts[group[0]])
                 warn(
-                    f"{first} and {quoted(name)} are the same measure, which is reported once, as"
+                    f"{first} and {quote(name)} are the same measure, which is reported once, as"
                     f" {first}"
                 )
             elif len(group) == 1:
@@ -243,7 +243,7 @@ def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[
         for alias in translate_program_name(compat, str(measure)):
             if _parse(alias, compat) != measures:
                 raise MeasureError(
-                    f"{quoted(text)} is ambiguous: it is {measure} in cranfield and {measures[0]}"
+                    f"{quote(text)} is ambiguous: it is {measure} in cranfield and {measures[0]}"
                     f" in {compat}; write it in the exact case"
                 )
     return measures
@@ -278,7 +278,7 @@ def _parse_form(form: str, text: str) -> Measure:
     if len(str(measure)) > MAX_LENGTH:
         raise MeasureError(
             f"the full text of a measure must have at most {MAX_LENGTH:,} characters, got"
-            f" {len(str(measure)):,}: {quoted(text)}"
+            f" {len(str(measure)):,}: {quote(text)}"
         )
     return measure
 
@@ -290,18 +290,18 @@ def _make_syntax_error(text: str) -> MeasureError:
     if match:
         names = [f"{match['name']}@{k}" for k in re.findall(r"\d+", match["cutoffs"])]
     if len(names) > 1 and all(map(_is_measure, names)):
-        hint = f"separate several measures by commas: {quoted(','.join(names))}"
+        hint = f"separate several measures by commas: {quote(','.join(names))}"
     else:
         hint = "expected Name(param=value)@cutoff"
     if match := re.fullmatch(r"[A-Za-z]\w*(?:\([^()]*\))?@(?P<cutoff>\d*[A-Za-z]\w*)", text):
-        hint = f"cutoff must be an integer, got {quoted(match['cutoff'])}"
+        hint = f"cutoff must be an integer, got {quote(match['cutoff'])}"
     identifier = re.sub(r"(?<=[A-Za-z])[\s-]+(?=[A-Za-z])", "_", text)
     if identifier != text:
         if reason := UNSUPPORTED_NAMES.get(identifier.partition("@")[0].lower()):
-            return MeasureError(f"unknown measure {quoted(text)}: {reason}")
+            return MeasureError(f"unknown measure {quote(text)}: {reason}")
         candidates = (name for name in (identifier, f"{identifier}@10") if _is_measure(name))
         hint = next((f"did you mean {name}?" for name in candidates), hint)
-    return MeasureError(f"{quoted(text)} is not a valid measure; {hint}")
+    return MeasureError(f"{quote(text)} is not a valid measure; {hint}")
 
 
 def _is_measure(text: str) -> bool:
@@ -318,14 +318,14 @@ def _build_measure(node: ast.expr, text: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         if isinstance(node.right, ast.Call):
             raise MeasureError(
-                f"{quoted(text)}: parameters must come before the @, as in AP(rel=2)@100"
+                f"{quote(text)}: parameters must come before the @, as in AP(rel=2)@100"
             )
         if isinstance(node.right, ast.Name):
-            cutoff_text = quoted(node.right.id)
-            raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got {cutoff_text}")
+            cutoff_text = quote(node.right.id)
+            raise MeasureError(f"{quote(text)}: cutoff must be an integer, got {cutoff_text}")
         tree, cutoff = node.left, parse_literal(node.right, text, MeasureError)
         if cutoff is None:
-            raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got None")
+            raise MeasureError(f"{quote(text)}: cutoff must be an integer, got None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
@@ -349,16 +349,16 @@ def _build_call(
                 f"{name} needs an inner measure, such as {name}({measure_class.inner_example})"
             )
         if len(arguments) > 1:
-            raise MeasureError(f"{name} takes one inner measure, got several: {quoted(text)}")
+            raise MeasureError(f"{name} takes one inner measure, got several: {quote(text)}")
         measure = measure_class(_build_measure(arguments[0], text), **parameters)
         return measure
     if arguments:
         names = ", ".join(key for key in measure_class.parameters if key != "cutoff")
         hint = f"; parameters of {name}: {names}" if names else ""
-        raise MeasureError(f"{quoted(text)}: parameters must be written as name=value{hint}")
+        raise MeasureError(f"{quote(text)}: parameters must be written as name=value{hint}")
     for key in parameters:
         if key in presets:
-            raise MeasureError(f"{quoted(text)}: {name} already sets {key}={presets[key]!r}")
+            raise MeasureError(f"{quote(text)}: {name} already sets {key}={presets[key]!r}")
     if "depth" in parameters and "depth" not in measure_class.parameters:
         raise MeasureError(
             f"{measure_class.info.name} has no parameter 'depth'; pass it to the outer measure, as"
@@ -382,8 +382,8 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
         return _find_form_class(form), parameters
     if matches:
         choices = " or ".join(sorted(matches))
-        raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
-    raise MeasureError(f"unknown measure {quoted(name)}{_suggest_names(name)}")
+        raise MeasureError(f"{quote(name)} is ambiguous: {choices}; write it in the exact case")
+    raise MeasureError(f"unknown measure {quote(name)}{_suggest_names(name)}")
 
 
 def _find_form_class(form: str) -> Any:
@@ -393,14 +393,14 @@ def _find_form_class(form: str) -> Any:
 def _suggest_names(name: str) -> str:
     """Return a hint for an unknown name: a similar name, or the command that lists all names."""
     names = (*NICKNAMES, *CUTOFF_FORMS, *ALIASES, *REGISTRY)
-    hint = did_you_mean(name, (n for n in names if n.isascii() and _is_similar(name, n)))
+    hint = suggest_names(name, (n for n in names if n.isascii() and _is_similar(name, n)))
     if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         stem, cutoff = match.groups()
         forms = _find_forms(stem.lower())
         if len(forms) == 1 and all(_find_form_class(form).takes_cutoff() for form in forms):
             return f"; did you mean {stem}@{cutoff}?"
         suggestions = [
-            n for n in nearest(stem, names) if n in REGISTRY and REGISTRY[n].takes_cutoff()
+            n for n in find_similar(stem, names) if n in REGISTRY and REGISTRY[n].takes_cutoff()
         ]
         if not hint and suggestions:
             return f"; did you mean {suggestions[0]}@{cutoff}?"
@@ -527,7 +527,7 @@ def define(
     check_choice("aggregate", aggregate, AGGREGATES)
     if not name.isidentifier():
         raise MeasureError(
-            f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"
+            f"{quote(name)} is not a valid name of a measure: use letters, digits and _, and"
             " start with a letter"
         )
     if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
@@ -535,7 +535,7 @@ def define(
     bounds = as_numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
         raise MeasureError(
-            f"range must be two numbers, the lowest score and the highest, got {quoted(range)}"
+            f"range must be two numbers, the lowest score and the highest, got {quote(range)}"
         )
 
     if lower_is_better is None and suggests_lower(name):

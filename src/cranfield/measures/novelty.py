@@ -32,7 +32,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import OPEN_PROBABILITY, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, average_by_intent
-from cranfield.collection.judged.rows import Rows, number_rows, ratio
+from cranfield.collection.judged.rows import Rows, divide, number_rows
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, find_max_grade
 from cranfield.measures.grammar import find_innermost_measure
@@ -161,7 +161,7 @@ class SubtopicRecall(IntentMeasure):
         n_intents = intents.exists.shape[1]
         answers = np.unique(rows.cell[row[is_counted]] * n_intents + intent[is_counted])
         n_answered = np.bincount(answers // n_intents, minlength=judged.shape[0] * judged.shape[1])
-        return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.n_intents)
+        return divide(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.n_intents)
 
 
 @measure(
@@ -255,7 +255,7 @@ class _NoveltyMeasure(IntentMeasure):
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.compute_total_gain(judged), self.compute_greedy_total(judged))
+        return divide(self.compute_total_gain(judged), self.compute_greedy_total(judged))
 
     def compute_total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
@@ -346,7 +346,7 @@ class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
 
     def values(self, judged: JudgedRuns) -> Floats:
         total = self.compute_total_gain(judged)
-        return total if self.over == "none" else ratio(total, self.compute_perfect_total(judged))
+        return total if self.over == "none" else divide(total, self.compute_perfect_total(judged))
 
 
 class _AlphaDCGBase(_NoveltyMeasure, source="Clarke and others (2008)"):
@@ -437,7 +437,7 @@ class NoveltyRBP(_NRBPBase):
     """NRBP, divided by its value for infinitely many documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.compute_total_gain(judged), self.compute_perfect_total(judged))
+        return divide(self.compute_total_gain(judged), self.compute_perfect_total(judged))
 
 
 @measure(

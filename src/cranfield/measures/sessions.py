@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import check_parameter, choice, flag, integer, number, optional, parameter
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
+from cranfield.collection.judged.rows import Rows, divide, join_ranges, number_rows, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, GainMeasure, allow_word, check_grade_gains, rank_ideal
 
@@ -91,12 +91,12 @@ def click_u(
     if rank.dtype.kind not in "iu" or query.dtype.kind not in "iu" or rank.min() < 1:
         raise MeasureError(
             "click_u: queries and ranks must be integers, and ranks at least 1,"
-            f" got {some_of(map(str, query), 3)} and {some_of(map(str, rank), 3)}"
+            f" got {list_some(map(str, query), 3)} and {list_some(map(str, rank), 3)}"
         )
     if not (length >= 0).all() or not np.isfinite(length).all() or not np.isfinite(gain).all():
         raise MeasureError(
             "click_u: lengths must be finite and at least 0, and gains finite,"
-            f" got {some_of(map(str, length), 3)} and {some_of(map(str, gain), 3)}"
+            f" got {list_some(map(str, length), 3)} and {list_some(map(str, gain), 3)}"
         )
     snippet = check_parameter("click_u", "snippet", snippet, _LENGTH, MeasureError)
     proportion_read = check_parameter(
@@ -401,8 +401,8 @@ class NormalisedSessionDCG(SessionGainMeasure):
             ideal_sum = ideal.total(
                 ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
             )
-            return ratio(self.sum_gains(judged, once=True), ideal_sum)
-        return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
+            return divide(self.sum_gains(judged, once=True), ideal_sum)
+        return divide(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""

@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Never, Self, TypeVar
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quote
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import format_value, number, parameter
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns, keep_first_of_classes
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Info, Measure, measure
 from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
@@ -215,9 +215,9 @@ class _RiskMeasure(
     def compute_differences(self, judged: JudgedRuns) -> Floats:
         """Compute weighted differences from the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
-            systems = some_of(map(quoted, judged.systems), 5)
+            systems = list_some(map(quote, judged.systems), 5)
             raise MeasureError(
-                f"{self}: unknown baseline {quoted(self.baseline)}; expected one of: {systems}"
+                f"{self}: unknown baseline {quote(self.baseline)}; expected one of: {systems}"
             )
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
@@ -266,7 +266,7 @@ class StandardisedRisk(_RiskMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         differences = self.compute_differences(judged)
         standard_errors = compute_standard_errors(np.where(judged.scored, differences, np.nan))
-        return np.where(np.isnan(differences), np.nan, ratio(differences, standard_errors))
+        return np.where(np.isnan(differences), np.nan, divide(differences, standard_errors))
 
 
 @wrapper_measure(

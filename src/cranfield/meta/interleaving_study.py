@@ -15,9 +15,9 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.proportions import wilson
-from cranfield.base.streams import stream, uniforms
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.streams import draw_uniforms, make_stream
+from cranfield.base.text import format_names, inflect
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import judge
@@ -158,7 +158,7 @@ def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> l
     """Simulate the clicks of each user on lists of documents."""
     grades, width = simulation.lists.look_up_grades(docs), 2 * docs.shape[1]
     return [
-        user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, index, *key))
+        user.clicks(grades, draw_uniforms(simulation.seed, 0, len(docs), width, 1, index, *key))
         for index, user in enumerate(simulation.users.values())
     ]
 
@@ -256,7 +256,7 @@ class Sensitivity(Study):
             return ()
         best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
         names = best_rows.select(pl.format("{} (simulated user {})", "method", "user")).to_series()
-        impressions = counted(round(best_rows["median needed"][0]), "impression")
+        impressions = inflect(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
@@ -264,16 +264,16 @@ class Sensitivity(Study):
             proportion = format_percent(float(agreement))
             sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
-            f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
+            f"The fewest impressions are needed by {format_names(names.to_list(), 'method')}:"
             f" {impressions} for the median pair of systems{ratio}.{sentence}",
             "Users are simulated: these results assume that real users click like them.",
         )
 
     def heading(self) -> list[str]:
-        pairs = counted(self.pairs.select(PAIR).n_unique(), "pair")
+        pairs = inflect(self.pairs.select(PAIR).n_unique(), "pair")
         return [
-            f"interleaving: {pairs} of systems, {counted(self.n_topics, 'topic')},"
-            f" {counted(self.impressions, 'impression')} per topic, top {self.length}",
+            f"interleaving: {pairs} of systems, {inflect(self.n_topics, 'topic')},"
+            f" {inflect(self.impressions, 'impression')} per topic, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
         ]
@@ -306,7 +306,7 @@ def _estimate_from_signs(
     if not n_decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     proportion = counts[0] / n_decided
-    low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
+    low, high = (float(bound) - 0.5 for bound in compute_wilson(proportion, n_decided, quantile))
     impressions = (
         impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
         for bound in _order_bounds(proportion - 0.5, low, high)
@@ -485,7 +485,7 @@ def interleaving_sensitivity(
         notes.append(
             f"simulated {int(pairs):,} of {len(system_pairs):,} pairs of systems, drawn at random"
         )
-        sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
+        sample = make_stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     labels = "\n".join([*lists.systems, "", *lists.topics])
     settings = {

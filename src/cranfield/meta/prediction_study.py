@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quote, warn
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, measure_prefix, names_or_count, some_of
+from cranfield.base.text import format_names, format_prefix, inflect, list_some
 from cranfield.meta.measure_studies.correlations import compute_correlation_matrix
 from cranfield.meta.study import Study, find_names
 from cranfield.result import Column, Columns
@@ -136,7 +136,7 @@ class Prediction(Study):
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
         baseline = f"random predictions have {format_number(self.random, 4)} on average."
         low, high = (
-            f"{names_or_count(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
+            f"{format_names(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {format_number(value, 4)}"
             for value in (means["sMARE"].min(), means["sMARE"].max())
         )
@@ -146,7 +146,7 @@ class Prediction(Study):
         return (
             f"Lowest sMARE: {low}; highest: {high}; {baseline}",
             f"By Tukey's HSD at {ALPHA:g}, significantly different: {n_rejected} of"
-            f" {counted(len(self.pairs), 'pair')} of predictors.",
+            f" {inflect(len(self.pairs), 'pair')} of predictors.",
             "The analysis of variance is approximate, because the rank errors of a predictor on"
             " different topics are not independent.",
         )
@@ -158,10 +158,10 @@ class Prediction(Study):
     def heading(self) -> list[str]:
         suffix = f"; low values predict good scores: {', '.join(self.lower_is_better)}"
         return [
-            f"{measure_prefix(self.measure)}"
-            f"{counted(self.summary['predictor'].n_unique(), 'predictor')},"
-            f" {counted(self.summary['system'].n_unique(), 'system')},"
-            f" {counted(self.n_topics, 'topic')}",
+            f"{format_prefix(self.measure)}"
+            f"{inflect(self.summary['predictor'].n_unique(), 'predictor')},"
+            f" {inflect(self.summary['system'].n_unique(), 'system')},"
+            f" {inflect(self.n_topics, 'topic')}",
             f"sMARE (scaled mean absolute rank error): mean of |rank of prediction - rank of score|"
             f" / topics; ranks of ties: {self.ties}{suffix if self.lower_is_better else ''}",
         ]
@@ -298,7 +298,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
         first = columns.names[0]
         is_index = first in other_columns and fold_name(first) not in _NOT_PREDICTORS
         if unused_columns := other_columns[is_index:]:
-            names_text = some_of(map(quoted, unused_columns), 12)
+            names_text = list_some(map(quote, unused_columns), 12)
             warn(f"{columns.source}: columns not used: {names_text}")
         if not names:
             reason = "expected a column for each predictor, got none"
@@ -309,7 +309,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
         ~table.frame.select(keys).to_struct().is_first_distinct(),
-        lambda row: f"duplicate prediction for {', '.join(quoted(row[k]) for k in keys if row[k])}",
+        lambda row: f"duplicate prediction for {', '.join(quote(row[k]) for k in keys if row[k])}",
     )
     if is_long:
         return table.frame.select(*keys, "prediction")
@@ -328,14 +328,14 @@ def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
         for text in predictors
     ]
     if len({*system_names} - {""}) > 1:
-        texts = some_of(map(quoted, compress(predictors, system_names)), 3)
+        texts = list_some(map(quote, compress(predictors, system_names)), 3)
         raise InputError(
             f"predictors {texts} are named like systems, but without a column of systems each"
             " predicts all systems; use the columns topic, system, predictor and prediction"
         )
-    if names := [quoted(name) for name in systems if fold_name(name) in _USUAL_PREDICTORS]:
+    if names := [quote(name) for name in systems if fold_name(name) in _USUAL_PREDICTORS]:
         warn(
-            f"{some_of(names, 3)} are usual names of predictors, but are read as systems with"
+            f"{list_some(names, 3)} are usual names of predictors, but are read as systems with"
             " scores; check that scores and predictions are not exchanged"
         )
 
@@ -356,7 +356,7 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     predicted_pairs = set(table.select("predictor", "system").iter_rows())
     for pair in product(predictors, systems):
         if pair not in predicted_pairs:
-            predictor, system = map(quoted, pair)
+            predictor, system = map(quote, pair)
             raise CranfieldError(f"predictor {predictor} has no prediction for system {system}")
     is_known = table["topic"].is_in(list(scores.topics))
     known_rows = table.filter(is_known)
@@ -377,13 +377,13 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
         (n_unscored, "topic", "with predictions but without a score of at least one system"),
         (n_unpredicted, "topic", "with scores but without a prediction of at least one predictor"),
     )
-    notes = [f"excluded {counted(n, noun)} {reason}" for n, noun, reason in exclusions if n]
+    notes = [f"excluded {inflect(n, noun)} {reason}" for n, noun, reason in exclusions if n]
     is_common = has_scores & is_complete
     topics = tuple(compress(scores.topics, is_common))
     if len(topics) < 2:
         spelling = ""
         if not is_known.any():
-            ids = quoted(scores.topics[0]), quoted(table["topic"][0])
+            ids = quote(scores.topics[0]), quote(table["topic"][0])
             spelling = "; scores have topics such as {}, predictions such as {}".format(*ids)
         raise CranfieldError(
             "expected at least two topics with all scores and predictions, got"

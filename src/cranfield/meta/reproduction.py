@@ -17,10 +17,10 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_list,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
@@ -157,7 +157,7 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
         rank_by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
         if len(rank_by_doc) < len(ranking):
             duplicate = next(doc for doc in ranking if ranking.count(doc) > 1)
-            raise CranfieldError(f"document {quoted(duplicate)} occurs twice in a ranking")
+            raise CranfieldError(f"document {quote(duplicate)} occurs twice in a ranking")
         rankings.append(rank_by_doc)
     union = sorted({**rankings[0], **rankings[1]})
     return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
@@ -303,7 +303,7 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            topics = f"{counted(n_missing, 'topic')} with documents in only one run"
+            topics = f"{inflect(n_missing, 'topic')} with documents in only one run"
             notes.add(f"{role}: excluded {topics} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
@@ -468,7 +468,7 @@ def _compare_scores(
         measure = next(name for name in [*original_scores, *other_scores] if name in unshared)
         raise PolicyError(
             "expected the same measures for original and other scores, got"
-            f" {quoted(measure)} on only one side"
+            f" {quote(measure)} on only one side"
         )
     systems = (
         [role for scores in side.values() for role in scores.systems]
@@ -492,13 +492,13 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
                 shards = " by shard" if invalid_scores[0].shards else ""
                 raise CranfieldError(
                     "expected scores of one system by topic, got"
-                    f" {counted(len(invalid_scores[0].systems), 'system')}{shards}"
+                    f" {inflect(len(invalid_scores[0].systems), 'system')}{shards}"
                 )
             first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
             if other_measures:
                 raise PolicyError(
                     f"expected scores of the same measure for all runs, got"
-                    f" {quoted(first)} and {quoted(other_measures[0])}"
+                    f" {quote(first)} and {quote(other_measures[0])}"
                 )
             scores_by_measure = {first: combine_systems(data)}
     else:

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.measures import parse_measure
 from cranfield.meta.study import Study, make_schema
 from cranfield.result import Column, Columns, format_table
@@ -125,7 +125,7 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
     try:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):
-        raise PolicyError(f"bounds must be two numbers, got {quoted(bounds)}") from None
+        raise PolicyError(f"bounds must be two numbers, got {quote(bounds)}") from None
     if not (np.isfinite([low, high]).all() and low < high):
         raise PolicyError(f"bounds must be finite and ascending, got {low:g} and {high:g}")
     return low, high
@@ -304,10 +304,10 @@ class Reproduction(Study):
         n_topics, n_other_topics = sizes.row(0)
         remark = "" if self.kind == "reproduction" else f" and {n_other_topics:,} other topics"
         return [
-            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(n_topics, 'topic')}"
-            f"{remark}, {counted(len(self.measures), 'measure')}",
+            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {inflect(n_topics, 'topic')}"
+            f"{remark}, {inflect(len(self.measures), 'measure')}",
             *(
-                f"{role}: {quoted(name)}, reproduced by {quoted(other_name)}"
+                f"{role}: {quote(name)}, reproduced by {quote(other_name)}"
                 for role, (name, other_name) in self.systems.items()
             ),
             f"p: {find_test(self.test).info.title}, not corrected for several measures",
@@ -377,7 +377,7 @@ def check_test(test: str, *, paired: bool) -> str:
     if info.paired != paired or info.model:
         advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
         kind = "the same topics" if paired else "different topics"
-        raise PolicyError(f"test {quoted(test)} cannot compare two systems on {kind}; use {advice}")
+        raise PolicyError(f"test {quote(test)} cannot compare two systems on {kind}; use {advice}")
     return info.name
 
 
@@ -478,7 +478,7 @@ def _select_common_scores(
         complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             notes.add(
-                f"effects: excluded {counted(n_topics, 'topic')} with a score of only one of the"
+                f"effects: excluded {inflect(n_topics, 'topic')} with a score of only one of the"
                 f" two {side} runs",
                 measure,
             )
@@ -490,7 +490,7 @@ def _select_common_scores(
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 notes.add(
-                    f"{roles[0]}: excluded {counted(n_topics, 'topic')} with a score of only the"
+                    f"{roles[0]}: excluded {inflect(n_topics, 'topic')} with a score of only the"
                     f" {side} run",
                     measure,
                 )

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
-from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_list, quoted
+from cranfield.base.errors import MeasureError, PolicyError, check_choice, check_list, quote
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.scale_types import Scale
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import format_names, inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
@@ -278,7 +278,7 @@ class ScaleStudy(Study):
             ]
             order_sentence = (
                 f"Interval scaling changes the order of the systems most with"
-                f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} with the"
+                f" {format_names(names, 'version')}: Kendall's tau {lowest:.2f} with the"
                 " order by the raw measure"
             )
         decision_clause = ""
@@ -311,13 +311,13 @@ class ScaleStudy(Study):
         return [
             f"At cutoff {cutoff} interval scaling changes {changed}%{spread} of the significant"
             f" differences on average ({s2ns}% are lost, {ns2s}% are new), over the"
-            f" {counted(row['results'], 'result')} of a measure and a test that can be affected."
+            f" {inflect(row['results'], 'result')} of a measure and a test that can be affected."
         ]
 
     def _describe_sample(self) -> str:
         """Describe the numbers of systems and topics of each collection."""
         sizes = zip(np.atleast_1d(self.n_systems), np.atleast_1d(self.n_topics), strict=True)
-        texts = [f"{counted(n, 'system')}, {counted(k, 'topic')}" for n, k in sizes]
+        texts = [f"{inflect(n, 'system')}, {inflect(k, 'topic')}" for n, k in sizes]
         names = [f"{name}: " for name in self.collections] or [""]
         return "; ".join(map("".join, zip(names, texts, strict=True)))
 
@@ -464,7 +464,7 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
     for name, runs in collections.items():
         if not isinstance(name, str):
             raise PolicyError(f"names of collections must be text, got {name!r}")
-        suffix = f" of {quoted(name)}" if name else ""
+        suffix = f" of {quote(name)}" if name else ""
         if not isinstance(runs, JudgedRuns):
             hint = suffix or ", or a mapping of them by collection"
             raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.base.spec import Registry
-from cranfield.base.text import capitalise, names_or_count
+from cranfield.base.text import capitalise, format_names
 from cranfield.result import Column, Columns, Result, is_fact
 from cranfield.tabular import format_number
 
@@ -116,8 +116,8 @@ def describe_extremes(
         return f"All {len(rows)} {noun}s have the same number of {quantity}: {highest_text}."
     suffix = " each" if len(highest_names) > 1 else ""
     return (
-        f"Most {quantity}: {names_or_count(highest_names, noun)}, {highest_text}{suffix}; fewest:"
-        f" {names_or_count(lowest_names, noun)}, {lowest_text}."
+        f"Most {quantity}: {format_names(highest_names, noun)}, {highest_text}{suffix}; fewest:"
+        f" {format_names(lowest_names, noun)}, {lowest_text}."
     )
 
 

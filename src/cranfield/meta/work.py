@@ -24,14 +24,14 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_integer,
-    quoted,
-    system_reason,
+    get_system_reason,
+    quote,
     warn,
 )
-from cranfield.base.files import whole_file
+from cranfield.base.files import open_atomically
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.base.parallel import MAX_JOBS, compute_tasks
-from cranfield.base.text import counted, plain
+from cranfield.base.text import inflect, sanitise
 from cranfield.base.version import __version__
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
@@ -116,16 +116,16 @@ class ResultsFolder:
             if not settings_file.exists():
                 if files:
                     raise PolicyError(
-                        f"{path} contains {quoted(files[0])}, but no study.json; choose another"
+                        f"{path} contains {quote(files[0])}, but no study.json; choose another"
                         " folder"
                     )
-                with whole_file(settings_file, new=True) as out:
+                with open_atomically(settings_file, new=True) as out:
                     out.write(json.dumps(settings, indent=1, ensure_ascii=False).encode() + b"\n")
             content = settings_file.read_bytes()
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
-            reason = f"not a results folder: {system_reason(error)}"
+            reason = f"not a results folder: {get_system_reason(error)}"
             raise InputError(reason, source=str(path)) from error
         try:
             file_settings = json.loads(content.decode())
@@ -147,14 +147,14 @@ class ResultsFolder:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                damages.append(f"{path.name} cannot be read: {system_reason(error)}")
+                damages.append(f"{path.name} cannot be read: {get_system_reason(error)}")
             except InputError as error:
                 damages.append(f"{path.name} {error.reason}")
         if damages:
-            parts_text = counted(len(damages), "damaged part")
+            parts_text = inflect(len(damages), "damaged part")
             example = f"{damages[0]} (see {_DAMAGED})"
-            warn(f"{quoted(self.path)}: {parts_text} will be computed again: {example}")
-            with whole_file(self.path / _DAMAGED) as out:
+            warn(f"{quote(self.path)}: {parts_text} will be computed again: {example}")
+            with open_atomically(self.path / _DAMAGED) as out:
                 out.write("".join(f"{line}; it was computed again\n" for line in damages).encode())
         return parts
 
@@ -163,7 +163,7 @@ class ResultsFolder:
         metadata = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
         content = BytesIO()
         part.write_parquet(content, metadata={_METADATA_KEY: metadata})
-        with whole_file(self.path / f"{name}.parquet") as out:
+        with open_atomically(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
     def remove_temporary_files(self) -> None:
@@ -187,13 +187,13 @@ def _describe_difference(file_settings: Any, settings: Mapping[str, Any]) -> str
 
     def describe_value(values: Mapping[str, Any]) -> str:
         value = json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
-        return plain(value if len(value) <= 60 else f"{value[:57]}...")
+        return sanitise(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
     keys = {**settings, **file_settings}
     name = next(k for k in keys if file_settings.get(k, missing) != settings.get(k, missing))
     old_value, new_value = map(describe_value, (file_settings, settings))
-    return f"{quoted(name)[1:-1]} was {old_value}, now {new_value}"
+    return f"{quote(name)[1:-1]} was {old_value}, now {new_value}"
 
 
 Task = TypeVar("Task")

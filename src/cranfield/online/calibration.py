@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_number
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.document_tables import read_lengths
 from cranfield.measures.base import Measure
 from cranfield.measures.users.effort import TimeBiasedGain
@@ -111,7 +111,7 @@ class ClickMoves(Result):
 
     def heading(self) -> list[str]:
         sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.n_pages}
-        texts = [counted(int(size), noun) for noun, size in sizes.items()]
+        texts = [inflect(int(size), noun) for noun, size in sizes.items()]
         texts += [f"{self.n_excluded:,} moves excluded"] if self.n_excluded else []
         return [", ".join(texts)]
 
@@ -268,7 +268,7 @@ class Persistence(Result):
     def heading(self) -> list[str]:
         interval = format_interval(self.low, self.high)
         unit = "" if self.unit == "page" else f"standard error by {self.unit}"
-        pages = counted(self.n_pages, "page")
+        pages = inflect(self.n_pages, "page")
         texts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, unit
         return [", ".join(filter(None, texts))]
 
@@ -560,10 +560,10 @@ def _estimate_half_life(
     groups = clicks.drop_nulls(["start", "time"]).group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
-        excluded = counted(n_units - units.height, unit)
+        excluded = inflect(n_units - units.height, unit)
         notes.append(f"{excluded} excluded from the half-life: no click of known time")
     if n_censored := units.height - int(units["has_end"].sum()):
-        censored = f"{counted(n_censored, unit)} censored at the last click"
+        censored = f"{inflect(n_censored, unit)} censored at the last click"
         notes.append(f"half-life: {censored}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
@@ -598,7 +598,7 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
     rows = rows.drop_nulls("length")
     if n_unknown := clicks.height - rows.height:
-        excluded = f"{counted(n_unknown, 'click')} excluded from the fit of dwell time by length"
+        excluded = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
         notes.append(f"{excluded}: the length of the document is unknown")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.scale_types import scale_with_article
-from cranfield.base.text import counted, json_text, plain
+from cranfield.base.scale_types import format_scale_type
+from cranfield.base.text import format_json, inflect, sanitise
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import check_marks
 from cranfield.reporting.page.svg_charts import choose_axis
@@ -115,7 +115,7 @@ def format_comparisons(
         notes[name] += [f"meaningfulness: {line}" for line in _format_meaningfulness(statement)]
         table, legend = add_bars(comparison, places)
         lines = [
-            describe_outcome(comparison, plain(name) or "these scores", places),
+            describe_outcome(comparison, sanitise(name) or "these scores", places),
             describe_test(comparison),
             "",
             format_grid(table),
@@ -241,7 +241,7 @@ def format_comparisons_json(statements: Statements, margin: str | None = None) -
             pairs = zip(content["pairs"], rows, strict=True)
             content["pairs"] = [pair | row for pair, row in pairs]
         comparisons.append(content)
-    return json_text({"cranfield": __version__, "comparisons": comparisons})
+    return format_json({"cranfield": __version__, "comparisons": comparisons})
 
 
 def format_leaderboards(results: Mapping[str, RankSets | JointComparison], format: str) -> str:
@@ -264,7 +264,7 @@ def format_leaderboards(results: Mapping[str, RankSets | JointComparison], forma
         | {"rows": frames[name].to_dicts()}
         for name, result in results.items()
     ]
-    return json_text({"cranfield": __version__, "leaderboards": leaderboards})
+    return format_json({"cranfield": __version__, "leaderboards": leaderboards})
 
 
 def convert_comparison(comparison: PairwiseComparison) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def format_scale(facts: ScaleFacts) -> str:
     lines = [str(facts.report), ""]
     lines += _format_image(facts)
     if facts.beyond_length:
-        length = counted(facts.report.length, "document")
+        length = inflect(facts.report.length, "document")
         lines.append(
             f"values and scale are those of runs of exactly {length}; scores also depend on"
             f" {facts.beyond_length}, so interval({facts.report.measure}) cannot be computed"
@@ -327,7 +327,7 @@ def format_scale(facts: ScaleFacts) -> str:
         )
     lines += [
         "",
-        f"on one topic the measure is {scale_with_article(facts.scale)}, which admits",
+        f"on one topic the measure is {format_scale_type(facts.scale)}, which admits",
         f"  statistics: {', '.join(facts.statistics)}",
         f"  tests: {', '.join(facts.tests)}",
     ]

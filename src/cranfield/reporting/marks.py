@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 
 SYMBOLS = "†‡§¶‖"  # symbols of significance levels, or of baselines
 WORSE_SYMBOL = "↓"  # follows the symbol of a system that is worse than the baseline
@@ -31,7 +31,7 @@ def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[fl
     if marks is None:
         marks = "symbols" if baselines else "beaten"
     if marks not in MARKS:
-        raise PolicyError(f"unknown marks {quoted(marks)}; expected one of: {', '.join(MARKS)}")
+        raise PolicyError(f"unknown marks {quote(marks)}; expected one of: {', '.join(MARKS)}")
     if marks == "symbols" and not baselines:
         raise PolicyError("marks 'symbols' require a baseline, got none")
     if marks in {"beaten", "groups"} and baselines:

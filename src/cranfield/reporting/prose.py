@@ -12,8 +12,8 @@ import numpy as np
 from cranfield.base import text
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.scale_types import Scale, scale_with_article
-from cranfield.base.text import capitalise, counted
+from cranfield.base.scale_types import Scale, format_scale_type
+from cranfield.base.text import capitalise, inflect
 from cranfield.base.version import __version__
 from cranfield.reporting.references import PACKAGE, Entry, find_cited_works
 from cranfield.reporting.summary import (
@@ -97,7 +97,7 @@ def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
         "".join(_write_part(part, format) for part in sentence) for sentence in sentences
     )
     # Escapes of Markdown depend on the characters before and after.
-    return text.markdown(paragraph) if format == "markdown" else paragraph
+    return text.escape_markdown(paragraph) if format == "markdown" else paragraph
 
 
 def _write_part(part: Part, format: str) -> str:
@@ -107,7 +107,7 @@ def _write_part(part: Part, format: str) -> str:
     if isinstance(part, (Definition, MeasureName)):
         part = part.text
     if isinstance(part, str):
-        return text.latex(part) if is_latex else text.plain(part)
+        return text.escape_latex(part) if is_latex else text.sanitise(part)
     works, _ = find_cited_works(part.source)
     if is_latex and works:
         return rf" \citep{{{','.join(work.key for work in works)}}}"
@@ -268,7 +268,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield [f"Of {len(comparison):,} pairs, {n or 'none'} {_choose_verb(n)} significantly."]
     note = ""
     if n_missing := comparison.n_without_interval:
-        subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
+        subject = f"{inflect(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
         note = f"; {subject} no interval, because it would contradict the decision of the test"
     intervals = [
         f"Intervals are for the {comparison.interval_of}, and hold for"
@@ -318,7 +318,7 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
             subject = (
-                f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
+                f"{inflect(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
             )
             differences = (
                 f"these {_choose_noun(comparison)}"
@@ -390,7 +390,7 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
 def _name_other_systems(count: int, n_others: int) -> str:
     """Write a phrase such as "2 of the 5 other systems"."""
     if count < n_others:
-        return f"{count} of the {counted(n_others, 'other system')}"
+        return f"{count} of the {inflect(n_others, 'other system')}"
     phrases = {1: "the other system", 2: "both other systems"}
     return phrases.get(n_others, f"all {n_others:,} other systems")
 
@@ -430,7 +430,7 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
         margin_text += f" of the {comparison.mean_of} of the second system"
     start = f"Within a margin of {margin_text}, by {level}"
     if len(comparison) > 1:
-        total = counted(len(comparison), "pair")
+        total = inflect(len(comparison), "pair")
         yield [
             f"{start}, {n_equivalent or 'none'} of {total} {'is' if n_equivalent == 1 else 'are'}"
             " equivalent; the first system is shown to be non-inferior to the second in"
@@ -454,7 +454,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     n_any = int(((better + worse) > 0).sum())
     n_all = int((np.maximum(better, worse) == len(comparison.measures)).sum())
     n_opposed = int(((better > 0) & (worse > 0)).sum())
-    pairs = counted(len(comparison), "pair")
+    pairs = inflect(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
         f"{_write_design(comparison)} by ",
@@ -468,8 +468,8 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         f"All pairs and measures were tested simultaneously by {comparison.method}",
         Citation(correction.baseline_source if has_baseline_source else correction.source),
         f", two-sided, which bounds the probability of any false positive among"
-        f" {counted(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
-        f" {counted(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
+        f" {inflect(verdicts.size, 'comparison')} by {comparison.alpha:g}; it drew"
+        f" {inflect(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
     ]
     yield [
         f"Of {pairs}, {n_any or 'none'} {verb} significantly by some"
@@ -494,7 +494,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
         yield [
-            f"By {measure}, {counted(significant.size, 'pair')}"
+            f"By {measure}, {inflect(significant.size, 'pair')}"
             f" {_choose_verb(significant.size)} significantly; the largest difference is"
             f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
@@ -682,17 +682,17 @@ def _write_design(comparison: PairwiseComparison | JointComparison) -> str:
     if len(systems) == 2:
         return f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
     if not baselines:
-        return start_sentence(f"{counted(len(systems), 'system')} were compared with each other")
+        return start_sentence(f"{inflect(len(systems), 'system')} were compared with each other")
     n_others = len(systems) - len(baselines)
     verb = "was" if n_others == 1 else "were"
     noun = "baseline" if len(baselines) == 1 else "baselines"
-    subject = start_sentence(counted(n_others, "system"))
+    subject = start_sentence(inflect(n_others, "system"))
     return f"{subject} {verb} compared with the {noun} {join_names(baselines)}"
 
 
 def _write_sample(comparison: PairwiseComparison | JointComparison) -> str:
-    pairs = f" ({counted(len(comparison), 'pair')})" if len(comparison.systems) > 2 else ""
-    return f" on {counted(comparison.n_topics, 'topic')}{pairs}."
+    pairs = f" ({inflect(len(comparison), 'pair')})" if len(comparison.systems) > 2 else ""
+    return f" on {inflect(comparison.n_topics, 'topic')}{pairs}."
 
 
 _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
@@ -704,7 +704,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
     if correction.heading:
         has_baselines = bool(comparison.baselines)
-        samples = f"{counted(comparison.resamples or 0, 'resample')} of topics"
+        samples = f"{inflect(comparison.resamples or 0, 'resample')} of topics"
         yield MethodSentence(
             (
                 f"The test was {name_method(info, correction, has_baseline=has_baselines)}",
@@ -733,13 +733,13 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         ]
     )
     if comparison.resamples is not None:
-        samples = counted(comparison.resamples, "random sample")
+        samples = inflect(comparison.resamples, "random sample")
         yield MethodSentence([f"It drew {samples} with seed {comparison.seed}."])
     if comparison.omnibus is not None:
         omnibus = comparison.omnibus
         yield [
             f"Over all systems, {omnibus.name} was {omnibus.statistic:.2f} with"
-            f" {counted(round(omnibus.df), 'degree')} of freedom (",
+            f" {inflect(round(omnibus.df), 'degree')} of freedom (",
             write_pvalue(omnibus.pvalue, comparison.alpha),
             f", {omnibus.effect_name} {omnibus.effect:.3f}).",
         ]
@@ -756,7 +756,7 @@ def _add_article(title: str) -> str:
 
 
 def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str:
-    n_comparisons = counted(len(comparison), "comparison")
+    n_comparisons = inflect(len(comparison), "comparison")
     return f"{ERROR_RATES[error_rate]} {n_comparisons} by {comparison.alpha:g}"
 
 
@@ -780,17 +780,17 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure = meaningfulness(comparison), MeasureName(comparison.measure or "the measure")
-    requirement = f"The test requires {scale_with_article(meaning.required_scale)}"
+    requirement = f"The test requires {format_scale_type(meaning.required_scale)}"
     if meaning.scale is None:
         name = MeasureName(comparison.measure or "the scores")
         yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
     elif meaning.verdict == MEANINGFUL:
         declared = "declared to be " if meaning.declared_by_user else ""
-        scale = f" are {declared}on {scale_with_article(meaning.scale)}"
+        scale = f" are {declared}on {format_scale_type(meaning.scale)}"
         invariance = _describe_invariance(meaning)
         yield MethodSentence([f"{requirement}, and scores by ", measure, scale, *invariance, "."])
     else:
-        scale = scale_with_article(meaning.scale)
+        scale = format_scale_type(meaning.scale)
         reason: Sentence = (
             ["the scale of ", measure, f" is declared to be {meaning.scale}"]
             if meaning.scale < meaning.required_scale
@@ -835,7 +835,7 @@ def _describe_invariance(meaning: Meaningfulness) -> Sentence:
     return [
         ", so the decisions stay the same under ",
         *transformation,
-        f", which {scale_with_article(meaning.required_scale)} allows",
+        f", which {format_scale_type(meaning.required_scale)} allows",
     ]
 
 

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted, warn
-from cranfield.base.text import bibtex, did_you_mean, html
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quote, warn
+from cranfield.base.text import escape_bibtex, escape_html, suggest_names
 from cranfield.base.version import __version__
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY
@@ -197,7 +197,7 @@ class References:
     def to_bibtex(self) -> str:
         """Return BibTeX; the field `annote`, which most styles ignore, names the uses of a work."""
         return "\n".join(
-            work.to_bibtex(bibtex(", ".join(self.used_for.get(work.key, ()))))
+            work.to_bibtex(escape_bibtex(", ".join(self.used_for.get(work.key, ()))))
             for work in self.entries
         )
 
@@ -206,7 +206,8 @@ class References:
         return "".join(f"{work.to_text()}\n" for work in self.entries)
 
     def _repr_html_(self) -> str:
-        return f"<ul>{''.join(f'<li>{html(work.to_text())}</li>' for work in self.entries)}</ul>"
+        items = (f"<li>{escape_html(work.to_text())}</li>" for work in self.entries)
+        return f"<ul>{''.join(items)}</ul>"
 
     def __str__(self) -> str:
         return self.to_bibtex()
@@ -273,7 +274,7 @@ def cite(*subjects: Any) -> References:
             missing.append(name)
     missing = list(dict.fromkeys(missing))
     if missing:
-        warn(f"no reference to cite is known for {', '.join(map(quoted, missing))}")
+        warn(f"no reference to cite is known for {', '.join(map(quote, missing))}")
     return References(
         tuple(work for key, work in read_entries().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},
@@ -403,8 +404,8 @@ def _find_named_sources(name: str) -> list[tuple[str, str]]:
         names = [key for registry in registries.values() for key in registry]
         listing = "; ".join(f"a {noun}: {', '.join(keys)}" for noun, keys in registries.items())
         expected = f"expected a measure; the key of a work, such as holm1979; {listing}"
-        hint = did_you_mean(name, names, otherwise=expected)
-        raise MeasureError(f"unknown name {quoted(name)}{hint}") from None
+        hint = suggest_names(name, names, otherwise=expected)
+        raise MeasureError(f"unknown name {quote(name)}{hint}") from None
     return [(str(measure), measure.source)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import json_text, plain
+from cranfield.base.text import format_json, sanitise
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.aliases import find_trec_name
@@ -41,7 +41,7 @@ def format_trec(
         for topic in topics if by_topic else ():
             if not evaluation.judged.scored[topic, system]:
                 continue
-            label = plain(evaluation.topics[topic])
+            label = sanitise(evaluation.topics[topic])
             for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
                 # trec_eval prints these measures only over all topics.
                 if measure.info.aggregate == "geometric" or name == "num_q":
@@ -50,7 +50,7 @@ def format_trec(
                     yield f"{'relstring':<22s}\t{label}\t'{relstrings[topic][system]}'"
                 yield format_line(measure, label, float(scores.values[topic, system]))
         if runid or len(evaluation.systems) > 1:
-            yield f"{'runid':<22s}\tall\t{plain(run_name)}"
+            yield f"{'runid':<22s}\tall\t{sanitise(run_name)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):
             yield format_line(measure, "all", float(means[system]))
 
@@ -76,13 +76,13 @@ def format_ir_measures(evaluation: Evaluation, *, by_topic: bool, places: int) -
     has_several = len(evaluation.systems) > 1
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
-        prefix = f"{plain(name)}\t" if has_several else ""
+        prefix = f"{sanitise(name)}\t" if has_several else ""
         if by_topic:
             for t, topic in enumerate(evaluation.topics):
                 for measure, scores in evaluation.items():
                     value = scores.values[t, system]
                     if not np.isnan(value):
-                        yield f"{prefix}{plain(topic)}\t{measure}\t{value:.{places}f}"
+                        yield f"{prefix}{sanitise(topic)}\t{measure}\t{value:.{places}f}"
         for measure, values in overall.items():
             # Without `all`, `system measure value` would be read as `topic measure value`.
             topic_column = "all\t" if by_topic or has_several else ""
@@ -123,7 +123,7 @@ def format_scores_json(
     content |= list_scores(scores, by_topic=by_topic)
     if notes is not None:
         content["notes"] = notes
-    return json_text(content)
+    return format_json(content)
 
 
 def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:

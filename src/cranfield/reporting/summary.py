@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
-from cranfield.base.text import counted, join_with_and
+from cranfield.base.text import inflect, join_with_and
 from cranfield.reporting.page.html import make_label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -150,7 +150,7 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
         if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
-    systems = counted(len(comparison.systems), "system")
+    systems = inflect(len(comparison.systems), "system")
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
@@ -188,7 +188,7 @@ def _describe_baseline(
             if count or phrase in ("significantly better", "significantly worse")
         )
     mean = _format_mean(comparison, comparison.systems.index(baseline), places)
-    systems, name_of_baseline = counted(len(verdicts), "system"), make_label(baseline)
+    systems, name_of_baseline = inflect(len(verdicts), "system"), make_label(baseline)
     return f"{systems} compared with the baseline {name_of_baseline} ({mean}) on {name}: {clauses}."
 
 
@@ -207,7 +207,7 @@ def describe_test(comparison: PairwiseComparison) -> str:
         p = format_pvalue(float(comparison.adjusted_pvalues[0]))
         return f"{comparison.method}: p = {p}, alpha = {comparison.alpha:g}."
     return (
-        f"{comparison.method}: {n_significant:,} of {counted(n_pairs, 'pair')}"
+        f"{comparison.method}: {n_significant:,} of {inflect(n_pairs, 'pair')}"
         f" {_choose_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )
 

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, best_first
-from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_integer, quoted
-from cranfield.base.text import counted, did_you_mean
+from cranfield.base.arrays import Floats, argsort_best
+from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_integer, quote
+from cranfield.base.text import inflect, suggest_names
 from cranfield.reporting.marks import SYMBOLS, WORSE_SYMBOL, check_marks, parse_levels
 from cranfield.reporting.summary import BETTER, WORSE, list_group_letters, make_verdict_matrix
 from cranfield.reporting.terminal import tabulate_units
@@ -163,14 +163,14 @@ def tabulate_evaluation(
     counts = sorted({len(measure_scores.topics) for measure_scores in scores.values()})
     # A test may have reduced the topics of some measures.
     topics = (
-        f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else counted(counts[0], "topic")
+        f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else inflect(counts[0], "topic")
     )
     lower_names = [name or "scores" for name, values in scores.items() if values.lower_is_better]
     typeface_notes = ["the best of each measure in bold"] * best + [
         "second best underlined"
     ] * second
     return Table(
-        f"{counted(len(order), 'system')}, {topics}",
+        f"{inflect(len(order), 'system')}, {topics}",
         [*([""] if marks.letters else []), "System", *scores],
         [[column[i] for column in columns] for i in order],
         left=range(2 if marks.letters else 1),
@@ -188,7 +188,7 @@ def tabulate_evaluation(
 def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system and a column for each measure."""
     first = _check_equal(scores, "systems", "topics")
-    title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
+    title = f"{inflect(len(first.systems), 'system')}, {inflect(len(first.topics), 'topic')}"
     rows = tabulate_units(scores, places=places, has_bold=False)
     return replace(rows, title=title, head=["Topic", "System", *scores])
 
@@ -203,8 +203,7 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
         for noun in nouns:
             if getattr(measure_scores, noun) != getattr(first_scores, noun):
                 raise CranfieldError(
-                    f"expected the same {noun} for all measures, got other {noun} for"
-                    f" {quoted(name)}"
+                    f"expected the same {noun} for all measures, got other {noun} for {quote(name)}"
                 )
     return first_scores
 
@@ -234,11 +233,11 @@ def _sort_systems(
         measure_scores = scores[sort]
     except KeyError:
         raise PolicyError(
-            f"unknown measure {quoted(sort)} to sort by; expected one of: {', '.join(scores)}"
+            f"unknown measure {quote(sort)} to sort by; expected one of: {', '.join(scores)}"
         ) from None
     # An evaluation accepts other names of its measures.
     values = overall.get(sort, measure_scores.overall())
-    return [*map(int, best_first(values, measure_scores.lower_is_better))]
+    return [*map(int, argsort_best(values, measure_scores.lower_is_better))]
 
 
 def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
@@ -410,7 +409,7 @@ def _check_option_names(options: Mapping[str, Any]) -> None:
             keywords = [param.name for param in parameters if param.kind is param.KEYWORD_ONLY]
             names = [*keywords, *OPTIONS]
             otherwise = f"expected one of: {', '.join(names)}"
-            hint = did_you_mean(name, names, 1, otherwise=otherwise, show="{}=…".format)
+            hint = suggest_names(name, names, 1, otherwise=otherwise, show="{}=…".format)
             raise ArgumentError(f"unknown option {name!r}{hint}")
 
 

@@ -7,11 +7,11 @@ from io import StringIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from cranfield.base.arrays import Floats, best_first, is_best_value
-from cranfield.base.text import plain
+from cranfield.base.arrays import Floats, argsort_best, is_best_value
+from cranfield.base.text import sanitise
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.scores import Scores
-from cranfield.tabular import NO_VALUE, Cell, Table, as_cell, text_table
+from cranfield.tabular import NO_VALUE, Cell, Table, align_rows, as_cell
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -29,7 +29,7 @@ def tabulate_systems(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     for values, score in zip(overall, score_list, strict=True):
         cells = zip(values, is_best_value(values, score.lower_is_better), strict=True)
         columns.append([Cell(format_value(v, places), bold=bool(bold)) for v, bold in cells])
-    order = best_first(overall[0], score_list[0].lower_is_better)
+    order = argsort_best(overall[0], score_list[0].lower_is_better)
     table_rows = [[systems[i], *(column[i] for column in columns)] for i in order]
     return Table("", ["system", *scores], table_rows)
 
@@ -76,7 +76,7 @@ def draw_table(table: Table, *, is_on_terminal: bool) -> str:
     # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
-    lines = text_table(head, rows, left=table.left, separator="   ").splitlines()
+    lines = align_rows(head, rows, left=table.left, separator="   ").splitlines()
     width = max(map(len, lines))
     has_room = width + 2 <= max_width and len(table.title) <= width
     if is_on_terminal or not has_room or not all(line.isascii() for line in [*lines, table.title]):
@@ -98,13 +98,13 @@ def to_rich_table(table: Table) -> RichTable:
         box=box.SIMPLE_HEAD, title=table.title or None, title_justify="left", pad_edge=False
     )
     for k, cell in enumerate(map(as_cell, table.head)):
-        rich.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
+        rich.add_column(Text(sanitise(cell.text)), justify="left" if k in table.left else "right")
     for index, row in enumerate(table.cells()):
         if index in table.rules:
             rich.add_section()
         is_bold = all(cell.bold for cell in row)
         cells = (
-            Text(plain(cell.text), "bold" if cell.bold and not is_bold else "") for cell in row
+            Text(sanitise(cell.text), "bold" if cell.bold and not is_bold else "") for cell in row
         )
         rich.add_row(*cells, style="bold" if is_bold else None)
     return rich

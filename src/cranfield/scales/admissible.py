@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Floats, Indices, slice_rows
 from cranfield.base.errors import PolicyError, as_indices
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import Registry
@@ -231,7 +231,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
         )
     rows = np.ascontiguousarray(scores.over_shards().values.T)
     slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
-    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK_SIZE)) or [slice(0)]
+    blocks = list(slice_rows(first.size, 2 * rows.shape[1], BLOCK_SIZE)) or [slice(0)]
     results = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
     columns = ([getattr(result, field.name) for result in results] for field in fields(Dominance))
     return Dominance(*map(np.concatenate, columns))

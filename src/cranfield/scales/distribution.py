@@ -75,7 +75,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.parallel import count_processors, in_threads
+from cranfield.base.parallel import count_processors, map_in_threads
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
@@ -271,7 +271,9 @@ def compute_phi(
     """Compute phi(k) for start <= k < stop in square blocks; omit values below the threshold."""
     # Factors have magnitudes of at most 1: a product below the threshold stays below it.
     starts = range(start, stop, SIDE * SIDE)
-    blocks = in_threads(lambda first: _compute_square(variables, first, threshold), starts, jobs)
+    blocks = map_in_threads(
+        lambda first: _compute_square(variables, first, threshold), starts, jobs
+    )
     frequencies, phi = zip(*blocks, strict=True)
     return np.concatenate(frequencies), np.concatenate(phi)
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, as_array, has_numbers
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import compute_exact_values, merge_close_values
 from cranfield.scales.runs import (
@@ -323,7 +323,7 @@ class DifferenceReport:
 
     def __str__(self) -> str:
         verdict = "a" if self.holds else "not a"
-        lines = [f"{counted(self.n_objects, 'object')}: {verdict} difference structure"]
+        lines = [f"{inflect(self.n_objects, 'object')}: {verdict} difference structure"]
         return "\n".join([*lines, *(f"  {axiom}" for axiom in self.axioms)])
 
 

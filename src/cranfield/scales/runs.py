@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_integer
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns, make_grade_runs
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
@@ -146,7 +146,7 @@ def check_runs(runs: Any, length: int, max_grade: int) -> Ints:
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(f"{RUNS_MESSAGE}, got {runs!r:.60}")
     if table.shape[1] > length:
-        raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
+        raise PolicyError(f"runs must have at most {inflect(length, 'rank')}, got {table.shape[1]}")
     if table.min() < 0 or table.max() > max_grade:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
         raise PolicyError(f"grades must be from 0 to {max_grade}, got {grade}")

@@ -10,8 +10,8 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_list
-from cranfield.base.scale_types import Scale, scale_with_article
-from cranfield.base.text import plain
+from cranfield.base.scale_types import Scale, format_scale_type
+from cranfield.base.text import sanitise
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scales.admissible import Dominance, dominance
@@ -20,7 +20,7 @@ from cranfield.scales.runs import depends_on_topic
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS, TESTS
-from cranfield.tabular import text_table
+from cranfield.tabular import align_rows
 
 POWERS = (0.1, 0.5, 2.0, 10.0)
 """Exponents of scores: below 1, they compress high scores; above 1, low scores."""
@@ -182,23 +182,23 @@ class Meaningfulness:
     @property
     def first_line(self) -> str:
         """The verdict and its reason."""
-        name = plain(self.comparison.measure) or "the measure"
+        name = sanitise(self.comparison.measure) or "the measure"
         test = self.comparison.info.title
         if self.scale is None:
             return (
-                f"unknown: {test} needs {scale_with_article(self.required_scale)}, but the scale"
+                f"unknown: {test} needs {format_scale_type(self.required_scale)}, but the scale"
                 f" of {name} is not declared"
             )
         if self.verdict == MEANINGFUL:
             declared = "declared by the user to be " if self.declared_by_user else ""
             return (
-                f"meaningful: {test} needs {scale_with_article(self.required_scale)}; {name} is"
-                f" {declared}{scale_with_article(self.scale)}"
+                f"meaningful: {test} needs {format_scale_type(self.required_scale)}; {name} is"
+                f" {declared}{format_scale_type(self.scale)}"
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
                 f"not meaningful: {test} combines scores of retrieved sets of different sizes, but"
-                f" {name} is {scale_with_article(self.scale)} only for sets of one size"
+                f" {name} is {format_scale_type(self.scale)} only for sets of one size"
             )
         if self.scale >= self.required_scale:
             return (
@@ -206,7 +206,7 @@ class Meaningfulness:
                 " on the judgments of the topic, so each topic has its own scale"
             )
         return (
-            f"not meaningful: {test} needs {scale_with_article(self.required_scale)}, but {name} is"
+            f"not meaningful: {test} needs {format_scale_type(self.required_scale)}, but {name} is"
             f" declared {self.scale}; results of the test may depend on how scores are spaced"
         )
 
@@ -238,7 +238,7 @@ class Meaningfulness:
         pair = [(comparison.first[k], first_counts[k]), (comparison.second[k], second_counts[k])]
         if (-difference[k] if lower_is_better else difference[k]) < 0:
             pair.reverse()
-        a, b = (plain(comparison.systems[system]) for system, _ in pair)
+        a, b = (sanitise(comparison.systems[system]) for system, _ in pair)
         n_scored = [int(self._n_scored[system]) for system, _ in pair]
         phrase, counts = "on more topics", [str(count) for _, count in pair]
         if n_scored[0] != n_scored[1]:
@@ -297,7 +297,7 @@ class Meaningfulness:
         """Raise a PolicyError unless the comparison is meaningful."""
         if self.verdict == MEANINGFUL:
             return
-        name = plain(self.comparison.measure) or "the measure"
+        name = sanitise(self.comparison.measure) or "the measure"
         alternatives = self.alternatives()
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = parse_measure_or_none(self.comparison.measure)
@@ -325,7 +325,7 @@ class Meaningfulness:
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
         sections = ["\n".join(self.lines())]
         if rows:
-            sections.append(text_table(head, rows, left=(0, 1, 3)))
+            sections.append(align_rows(head, rows, left=(0, 1, 3)))
         if len(pairs) > len(rows):
             sections[-1] += f"\n… {len(pairs) - len(rows):,} more"
         return "\n\n".join(sections)

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.scale_types import Scale
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import RunValues, compute_exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
@@ -212,12 +212,12 @@ class TopicsReport:
     exact: bool
 
     def __repr__(self) -> str:
-        summary = f"{self.scale}, {counted(len(self.values), 'value')}"
+        summary = f"{self.scale}, {inflect(len(self.values), 'value')}"
         return f"TopicsReport({self.measure}, S[{self.longest}, {self.largest_base}]: {summary})"
 
     def __str__(self) -> str:
         title = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
-        text = f"{title}: {self.scale}, with {counted(len(self.values), 'value')}"
+        text = f"{title}: {self.scale}, with {inflect(len(self.values), 'value')}"
         if self.witness is not None:
             text = f"{text}; not interval: {self.witness}"
         return text if self.exact else f"{text}\n  {AS_FLOATS}"
@@ -250,7 +250,7 @@ def format_n_runs(n_runs: int) -> str:
     ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
     """
     if n_runs < 10**9:
-        return counted(n_runs, "run")
+        return inflect(n_runs, "run")
     bits = n_runs.bit_length() - 1
     return f"{float(n_runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import CranfieldError, check_choice, check_number
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 
 FLOOR = 1e-5  # Lower bound of the scores in a geometric mean, as in trec_eval's gm_map
 
@@ -98,7 +98,7 @@ def fill_missing(
     if missing == "error":
         first = next(k for k, mask in enumerate(masks) if mask.any())
         cell = describe_cell(first, np.argwhere(masks[first])[0])
-        gap = f"{cell} ({counted(n_missing, 'score')} missing)"
+        gap = f"{cell} ({inflect(n_missing, 'score')} missing)"
         problem, advice = gap, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
             problem = f"{reason}: {gap}"
@@ -108,8 +108,8 @@ def fill_missing(
         )
     if missing == "zero":
         filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
-        return filled, is_included, (f"{counted(n_missing, 'missing score')} counted as 0",)
+        return filled, is_included, (f"{inflect(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
         raise CranfieldError(reason)
-    note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"
+    note = f"{inflect(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"
     return [table[is_complete] for table in tables], is_complete, (note,)

@@ -18,16 +18,23 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_list,
-    command_option,
-    optional_module,
-    quoted,
+    find_command_option,
+    import_optional,
+    quote,
 )
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.showing import LOADERS, WithPlots
-from cranfield.base.text import counted, did_you_mean, html, measure_prefix, plain, some_of
+from cranfield.base.showing import LOADERS, PlotsMixin
+from cranfield.base.text import (
+    escape_html,
+    format_prefix,
+    inflect,
+    list_some,
+    sanitise,
+    suggest_names,
+)
 from cranfield.scores.averages import Averages, fill_missing
 from cranfield.sources.values import convert_whole_float as plain_id
-from cranfield.tabular import FrameMixin, frame_html
+from cranfield.tabular import FrameMixin, render_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +79,7 @@ def describe_direction(name: str, reader: str = " to read_scores") -> str:
 
     `reader` ends the advice for users of Python; commands name their option instead.
     """
-    option = command_option(f"lower_is_better={name!r}")
+    option = find_command_option(f"lower_is_better={name!r}")
     return (
         f"{name}: higher scores are treated as better; if lower is better, pass"
         f" {option or f'lower_is_better=True{reader}'}"
@@ -83,9 +90,9 @@ def find_label(name: object, labels: Sequence[str], kind: str = "system", role: 
     """Return the index of a label; the error for an unknown label suggests similar labels."""
     if name in labels:
         return labels.index(str(name))
-    known = f"expected one of: {some_of(map(quoted, labels), 10)}"
-    hint = did_you_mean(name, labels, otherwise=known, show=quoted)
-    raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
+    known = f"expected one of: {list_some(map(quote, labels), 10)}"
+    hint = suggest_names(name, labels, otherwise=known, show=quote)
+    raise PolicyError(f"unknown {kind} {quote(name)}{role}{hint}")
 
 
 def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
@@ -95,7 +102,7 @@ def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> 
     names = [selection] if isinstance(selection, str) else list(selection)
     if names and all(isinstance(name, (bool, np.bool_)) for name in names):
         if len(names) != len(labels):
-            expected = counted(len(labels), kind)
+            expected = inflect(len(labels), kind)
             raise PolicyError(f"expected a mask of {expected}, got {len(names)} Boolean values")
         return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
@@ -115,7 +122,7 @@ def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
         if expected != [*labels[axis]] and {*expected} in ({*labels["topic"]}, {*labels["system"]}):
             raise CranfieldError(
                 f"{axis}s must be in the order of the {name} of the data frame: expected"
-                f" {some_of(expected, 5)}, got {some_of(labels[axis], 5)}"
+                f" {list_some(expected, 5)}, got {list_some(labels[axis], 5)}"
             )
 
 
@@ -151,7 +158,7 @@ class Definition(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Averages, FrameMixin, WithPlots):
+class Scores(Averages, FrameMixin, PlotsMixin):
     """Scores of one measure.
 
     Attributes
@@ -229,7 +236,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         for axis, names in labels.items():
             if len(set(names)) < len(names):
                 duplicate = next(label for label in names if names.count(label) > 1)
-                raise CranfieldError(f"two {axis}s are named {quoted(duplicate)}")
+                raise CranfieldError(f"two {axis}s are named {quote(duplicate)}")
         if hasattr(data, "columns"):
             _check_frame_labels(data, labels)
         if self.scale is not None:
@@ -323,7 +330,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         ({'q1': 0.5, 'q2': 0.0}, {'q1': 1.0})
         """
         if system not in self.systems and system in self.topics:
-            name = quoted(system)
+            name = quote(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
         column = self.flat(NO_TABLE)[:, find_label(system, self.systems)]
         has_score = ~np.isnan(column)
@@ -395,7 +402,7 @@ class Scores(Averages, FrameMixin, WithPlots):
             named_labels = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
             for (name, labels), (other_name, other_labels) in permutations(named_labels):
                 if (label := find_missing_label(other_labels, labels)) is not None:
-                    missing = f"{axis} {quoted(label)}"
+                    missing = f"{axis} {quote(label)}"
                     raise CranfieldError(f"{name} lacks {missing}, which {other_name} has")
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
@@ -446,10 +453,10 @@ class Scores(Averages, FrameMixin, WithPlots):
             )
         except (IndexError, ValueError):
             axes = ", ".join(self.labels)
-            reason = f"place must be indices of {axes} of {self!r}, got {quoted(place)}"
+            reason = f"place must be indices of {axes} of {self!r}, got {quote(place)}"
             raise PolicyError(reason) from None
-        in_shard = f" in {self.axis} {plain(shard[0])}" if shard else ""
-        return f"system {quoted(system)} on topic {quoted(topic)}{in_shard}"
+        in_shard = f" in {self.axis} {sanitise(shard[0])}" if shard else ""
+        return f"system {quote(system)} on topic {quote(topic)}{in_shard}"
 
     def overall(self) -> Floats:
         """Return the mean, sum or geometric mean of each system, as the measure defines."""
@@ -521,7 +528,7 @@ class Scores(Averages, FrameMixin, WithPlots):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas data frame, topics as index, systems as columns."""
-        pandas = optional_module("pandas")
+        pandas = import_optional("pandas")
         return pandas.DataFrame(
             self.flat(NO_TABLE),
             index=pandas.Index(self.topics, name="topic"),
@@ -530,7 +537,7 @@ class Scores(Averages, FrameMixin, WithPlots):
 
     def to_xarray(self) -> xr.DataArray:
         """Return an xarray data array with dimensions topic, system, and the third axis if any."""
-        return optional_module("xarray").DataArray(  # type: ignore[no-any-return]
+        return import_optional("xarray").DataArray(  # type: ignore[no-any-return]
             self.values,
             dims=tuple(self.labels),
             coords={axis: list(labels) for axis, labels in self.labels.items()},
@@ -539,12 +546,12 @@ class Scores(Averages, FrameMixin, WithPlots):
 
     def _repr_html_(self) -> str:
         if self.shards:
-            return f"<pre>{html(repr(self))}</pre>\n"
-        return frame_html(self.summary(), repr(self))
+            return f"<pre>{escape_html(repr(self))}</pre>\n"
+        return render_frame(self.summary(), repr(self))
 
     def __repr__(self) -> str:
-        sizes = (counted(len(labels), axis) for axis, labels in self.labels.items())
-        return f"Scores({measure_prefix(self.measure)}{', '.join(sizes)})"
+        sizes = (inflect(len(labels), axis) for axis, labels in self.labels.items())
+        return f"Scores({format_prefix(self.measure)}{', '.join(sizes)})"
 
 
 def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
@@ -588,7 +595,7 @@ def align_scores(
     scores: Mapping[Any, Scores],
     *,
     shards: bool = False,
-    format_name: Callable[[Any], str] = quoted,
+    format_name: Callable[[Any], str] = quote,
 ) -> dict[Any, Scores]:
     """Align the scores of each measure with the topics and systems of the first.
 
@@ -612,7 +619,7 @@ def complete_scores(
     filled_values, is_complete, notes = fill_missing(
         [measure_scores.values for measure_scores in scores.values()],
         missing,
-        lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quoted(names[k])}",
+        lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quote(names[k])}",
         suffix=" by every measure",
     )
     topics = tuple(compress(scores[names[0]].topics, is_complete))

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import PolicyError, quote, warn
+from cranfield.base.text import inflect
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FileColumn, Schema, is_repeated
 from cranfield.sources.values import ID
@@ -63,12 +63,12 @@ def split_run_names(
     is_shared = pl.struct("system", "replicate", is_known).is_duplicated() & is_known
     table.check({"several runs are replicate {replicate} of system {system}": is_shared})
     if n_unknown := frame.filter(~is_known).height:
-        n_rows = counted(n_unknown, "row")
+        n_rows = inflect(n_unknown, "row")
         warn(f"{table.source}: {n_rows} ignored: runs without scores")
     labels = {run: (system, name) for run, system, name in frame.iter_rows()}
     for run in runs:
         if run not in labels:
-            raise PolicyError(f"run {quoted(run)} is not in {table.source}")
+            raise PolicyError(f"run {quote(run)} is not in {table.source}")
     return [labels[run] for run in runs]
 
 
@@ -80,7 +80,7 @@ def _split_name(run: str, single: bool) -> tuple[str, str]:
         return run, ""
     raise PolicyError(
         f"expected runs named SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
-        f" replicate), got {quoted(run)}"
+        f" replicate), got {quote(run)}"
     )
 
 
@@ -89,11 +89,11 @@ def describe_replicate_names(systems: Sequence[str]) -> str:
     runs_of: dict[str, list[str]] = {}
     for run, (system, name) in zip(systems, split_run_names(systems, single=True), strict=True):
         if name:
-            runs_of.setdefault(system, []).append(quoted(run))
+            runs_of.setdefault(system, []).append(quote(run))
     for system, runs in runs_of.items():
         if len(runs) > 1:
             return (
                 f"{runs[0]} and {runs[1]} are compared as systems; if they are replicates of"
-                f" {quoted(system)}, use --test independent-replicates or shared-replicates"
+                f" {quote(system)}, use --test independent-replicates or shared-replicates"
             )
     return ""

@@ -18,10 +18,10 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_number,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.document_tables import DocumentTable, read_lengths
 from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -34,7 +34,7 @@ from cranfield.collection.pairs import create_unchecked, find_label_positions
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
-from cranfield.tabular import frame_html
+from cranfield.tabular import render_frame
 
 DEFAULT_SYSTEM = "log"  # System name of logs that do not name their systems
 
@@ -206,9 +206,9 @@ class Sessions:
             required = (
                 "; a column topic, or a table of topics of sessions (session, topic), is required"
             )
-            session_topics = f"no topics{required}" if first_topic is None else quoted(first_topic)
+            session_topics = f"no topics{required}" if first_topic is None else quote(first_topic)
             raise InputError(
-                f"expected sessions with judged topics, such as {quoted(judgments.topics[0])}, got"
+                f"expected sessions with judged topics, such as {quote(judgments.topics[0])}, got"
                 f" {session_topics}",
                 source=self.source,
             )
@@ -261,7 +261,7 @@ class Sessions:
             seconds = pl.col("end") - pl.col("start")
             n_unknown = clicks.height - clicks.filter(seconds.is_finite()).height
             if n_unknown:
-                warn(f"{self.source}: {counted(n_unknown, 'click')} excluded: dwell time unknown")
+                warn(f"{self.source}: {inflect(n_unknown, 'click')} excluded: dwell time unknown")
             median: Any = clicks.select(seconds.filter(seconds.is_finite()).median()).item()
             if median is not None and median > _LONG_DWELL:
                 note = f"the median dwell time is {median:,.0f} seconds"
@@ -304,14 +304,14 @@ class Sessions:
         )
 
     def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=10)
+        return render_frame(self.to_polars(), repr(self), limit=10)
 
     def __repr__(self) -> str:
         counts = self.counts
-        systems = [counted(len(self.systems), "system")] if len(self.systems) > 1 else []
-        sizes = [counted(counts.n_sessions, "session"), *systems]
-        sizes += [counted(counts.n_queries, "query"), counted(counts.n_results, "result")]
-        sizes += [counted(counts.n_clicks, "click")]
+        systems = [inflect(len(self.systems), "system")] if len(self.systems) > 1 else []
+        sizes = [inflect(counts.n_sessions, "session"), *systems]
+        sizes += [inflect(counts.n_queries, "query"), inflect(counts.n_results, "result")]
+        sizes += [inflect(counts.n_clicks, "click")]
         anomalies = [
             (len(counts.without_topic), "session", " without a topic"),
             (len(counts.without_queries), "session", " without a query"),
@@ -320,7 +320,7 @@ class Sessions:
             (counts.n_repeated_in_list, "document", " repeated in one list"),
             (counts.n_lost_clicks, "click", " without a result"),
         ]
-        notes = [f"{counted(n, noun)}{detail}" for n, noun, detail in anomalies if n]
+        notes = [f"{inflect(n, noun)}{detail}" for n, noun, detail in anomalies if n]
         return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
@@ -411,7 +411,7 @@ class ConcatenatedSessions(Sequence[Run]):
         if is_condensed:
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
-            ties = quoted(policies["ties"])
+            ties = quote(policies["ties"])
             raise PolicyError(f"ties {ties} has no effect, because results of sessions have ranks")
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
@@ -465,9 +465,9 @@ class ConcatenatedSessions(Sequence[Run]):
 
     def __repr__(self) -> str:
         return (
-            f"ConcatenatedSessions({counted(len(self.sessions.names), 'session')},"
-            f" {counted(len(self), 'system')}, {counted(self.rows.height, 'document')};"
-            f" {counted(self.n_removed, 'duplicate')} removed, {self.n_cut:,} cut off)"
+            f"ConcatenatedSessions({inflect(len(self.sessions.names), 'session')},"
+            f" {inflect(len(self), 'system')}, {inflect(self.rows.height, 'document')};"
+            f" {inflect(self.n_removed, 'duplicate')} removed, {self.n_cut:,} cut off)"
         )
 
 
@@ -666,8 +666,8 @@ def append_runs(
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = make_distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
-        if unranked := [quoted(sessions.names[i]) for i in indices if i not in codes]:
-            problem = f"no results for {counted(len(unranked), 'session')}, such as {unranked[0]}"
+        if unranked := [quote(sessions.names[i]) for i in indices if i not in codes]:
+            problem = f"no results for {inflect(len(unranked), 'session')}, such as {unranked[0]}"
             warn(f"{name}: {problem}; the result lists of these sessions are empty")
     return replace(
         sessions,
@@ -689,13 +689,13 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
     is_unknown = session_codes < 0
     if is_unknown.all():
         raise InputError(
-            f"expected topics that are sessions, such as {quoted(next(iter(names), ''))}, got"
-            f" {quoted(run.topics[0])}",
+            f"expected topics that are sessions, such as {quote(next(iter(names), ''))}, got"
+            f" {quote(run.topics[0])}",
             source=run.name,
         )
     if is_unknown.any():
-        example = quoted(run.topics[int(np.argmax(is_unknown))])
-        topics = counted(int(is_unknown.sum()), "topic")
+        example = quote(run.topics[int(np.argmax(is_unknown))])
+        topics = inflect(int(is_unknown.sum()), "topic")
         warn(f"{run.name}: {topics} excluded: not a session, such as {example}")
     order = order_documents(run, ties)
     rows = order.rows

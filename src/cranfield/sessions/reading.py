@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, check_choice, in_source, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, add_source, check_choice, quote, warn
+from cranfield.base.text import inflect
 from cranfield.collection.files.named_columns import DOC, SCORE
 from cranfield.collection.run import warn_of_missing_ranks
 from cranfield.sessions.log import (
@@ -166,7 +166,7 @@ def _read_attribute(element: Element, name: str) -> str:
 def _parse_positive(element: Element, text: str, noun: str) -> int:
     text = text.strip()
     if not _DIGITS.fullmatch(text) or int(text) < 1:
-        raise _make_error(element, f"{noun} must be a positive integer, got {quoted(text)}")
+        raise _make_error(element, f"{noun} must be a positive integer, got {quote(text)}")
     return int(text)
 
 
@@ -190,7 +190,7 @@ def _read_time(element: Element, name: str) -> float:
     if clock := _CLOCK.fullmatch(text):
         return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
     if not _SECONDS.fullmatch(text):
-        raise _make_error(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
+        raise _make_error(element, f"time must be h:m:s or a number of seconds, got {quote(text)}")
     return float(text)
 
 
@@ -263,12 +263,12 @@ def read_sessions(
         sessions = _read_session_table(data, clicks, topics, on_duplicate)
     counts, name = sessions.counts, sessions.source
     if counts.n_lost_clicks:
-        warn(f"{name}: {counted(counts.n_lost_clicks, 'click')} excluded: no such result")
+        warn(f"{name}: {inflect(counts.n_lost_clicks, 'click')} excluded: no such result")
     if counts.n_repeated_in_list:
-        warn(f"{name}: {counted(counts.n_repeated_in_list, 'document')} repeated in one list")
+        warn(f"{name}: {inflect(counts.n_repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
-        n_sessions = counted(len(empty_sessions), "session")
-        warn(f"{name}: {n_sessions} without queries, such as {quoted(empty_sessions[0])}")
+        n_sessions = inflect(len(empty_sessions), "session")
+        warn(f"{name}: {n_sessions} without queries, such as {quote(empty_sessions[0])}")
     return sessions
 
 
@@ -315,8 +315,8 @@ def _read_value_by_session(frame: pl.DataFrame, column: str, source: str) -> dic
     values: dict[str, str] = {}
     for session, value in pairs.iter_rows():
         if session in values:
-            pair = f"{quoted(values[session])} and {quoted(value)}"
-            reason = f"session {quoted(session)} has more than one {column}: {pair}"
+            pair = f"{quote(values[session])} and {quote(value)}"
+            reason = f"session {quote(session)} has more than one {column}: {pair}"
             raise InputError(reason, source=source)
         values[session] = value
     return values
@@ -334,10 +334,10 @@ def _read_log(
 
     def check_new(element: Element, noun: str, *key: object) -> None:
         if (noun, *key) in keys:
-            raise _make_error(element, f"{noun} {quoted(key[-1])} occurs twice")
+            raise _make_error(element, f"{noun} {quote(key[-1])} occurs twice")
         keys.add((noun, *key))
 
-    with in_source(source.name):
+    with add_source(source.name):
         for element in read_xml(source).walk():
             parent = element.parent.tag if element.parent else ""
             match element.tag:
@@ -418,7 +418,7 @@ def _warn_of_order(
     score_change = pl.col("score").diff().over(LIST_KEY)
     rises = sorted_results.filter(score_change > 0)
     if "rank" in columns and rises.height:
-        contradictions = counted(rises.height, "contradiction")
+        contradictions = inflect(rises.height, "contradiction")
         warn(
             f"{source}: ranks contradict the scores ({contradictions}); results of sessions are"
             " ordered by rank"
@@ -433,7 +433,7 @@ def _warn_of_order(
         n_tied = int(results.select(*LIST_KEY, "score").is_duplicated().sum())
         if n_tied > 0.2 * results.height:
             warn(
-                f"{source}: {n_tied:,} of {counted(results.height, 'result')} are tied with another"
+                f"{source}: {n_tied:,} of {inflect(results.height, 'result')} are tied with another"
                 " result of the list; document ids break the ties"
             )
 
@@ -481,7 +481,7 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     repeat_rows = (~is_first).arg_true()
     if len(repeat_rows) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(repeat_rows), 'result')} excluded: an earlier result of the"
+            f"{source}: {inflect(len(repeat_rows), 'result')} excluded: an earlier result of the"
             " list has the same rank"
         )
         results = results.filter(is_first)
@@ -489,7 +489,7 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
         row = results.row(int(repeat_rows[0]), named=True)
         raise InputError(
             f"rank {row['rank']} occurs twice in query {row['query']} of session"
-            f" {quoted(names[row['session']])}",
+            f" {quote(names[row['session']])}",
             source=source,
         )
     queries = results.select(LIST_KEY).unique(maintain_order=True)
@@ -516,7 +516,7 @@ def _warn_of_query_ids(keys: pl.DataFrame, source: str) -> None:
     )
     misordered = ids.filter("is_out_of_order", pl.col("n_prefixes") == 1)
     if misordered.height:
-        pair = f"{quoted(misordered['previous'][0])} before {quoted(misordered['query'][0])}"
+        pair = f"{quote(misordered['previous'][0])} before {quote(misordered['query'][0])}"
         warn(
             f"{source}: queries are numbered in order of appearance, which contradicts the numbers"
             f" in their ids ({pair}); sort the rows, or number the queries from 1"
@@ -534,7 +534,7 @@ def _warn_of_times(frame: pl.DataFrame, keys: pl.DataFrame, source: str) -> None
     queries = queries.with_columns(previous=previous)
     misordered = queries.filter((pl.col("time").diff() < 0).over(group))
     if misordered.height:
-        pair = f"{quoted(misordered['previous'][0])} before {quoted(misordered['query'][0])}"
+        pair = f"{quote(misordered['previous'][0])} before {quote(misordered['query'][0])}"
         warn(
             f"{source}: the order of queries contradicts their times ({pair}); number the queries"
             " of each session from 1 in order of time"
@@ -573,7 +573,7 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            n_clicks = counted(n_moved, "click")
+            n_clicks = inflect(n_moved, "click")
             reason = "counted at the rank of the document, which differs from the rank of the click"
             warn(f"{table.source}: {n_clicks} {reason}")
     return frame

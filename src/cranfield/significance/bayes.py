@@ -10,9 +10,9 @@ import polars as pl
 from scipy.special import poch, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quote
 from cranfield.base.kinds import OneOf, Probability, RealNumber, check_arguments
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_label
@@ -134,14 +134,14 @@ def _compute_differences(
     values = scores.flat("a Bayesian comparison does not take scores by shard")
     x, y = (values[:, find_label(system, scores.systems)] for system in (first, second))
     if first == second:
-        raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
+        raise PolicyError(f"system {quote(first)} cannot be compared with itself")
     scores.select(systems=[first, second]).finite()
     is_missing = np.isnan(x) | np.isnan(y)
     if missing == "error" and is_missing.any():
         topic = int(np.flatnonzero(is_missing)[0])
         system = first if np.isnan(x[topic]) else second
         raise CranfieldError(
-            f"system {quoted(system)} on topic {quoted(scores.topics[topic])} has no score;"
+            f"system {quote(system)} on topic {quote(scores.topics[topic])} has no score;"
             " missing='drop' excludes such topics"
         )
     x, y = x[~is_missing], y[~is_missing]
@@ -228,8 +228,8 @@ class BayesianComparison(Result):
         first, second = self.systems
         excluded = f" ({self.n_excluded:,} excluded: a score is missing)" if self.n_excluded else ""
         return [
-            f"{measure_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
-            f" {counted(self.n_topics, 'topic')}{excluded}",
+            f"{format_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
+            f" {inflect(self.n_topics, 'topic')}{excluded}",
             f"P({first} is worse) {_format_p(self.p_worse)}",
             f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",
             f"P({first} is better) {_format_p(self.p_better)}",

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import MeasureError, PolicyError
-from cranfield.base.scale_types import scale_with_article
-from cranfield.base.text import counted, plain
+from cranfield.base.scale_types import format_scale_type
+from cranfield.base.text import inflect, sanitise
 from cranfield.collection.judged.coverage import (
     MAX_UNJUDGED_DIFFERENCE,
     exceeds_unjudged_difference,
@@ -54,25 +54,25 @@ class _ChecklistInput:
     def label_comparisons(self) -> Iterator[tuple[str, PairwiseComparison]]:
         """Yield the comparisons with a label: the measure and a colon if there are several."""
         for name, comparison in self.comparisons.items():
-            yield f"{plain(name)}: " if len(self.comparisons) > 1 else "", comparison
+            yield f"{sanitise(name)}: " if len(self.comparisons) > 1 else "", comparison
 
 
 def _name_pair(comparison: PairwiseComparison, k: int) -> str:
     first, second = comparison.first[k], comparison.second[k]
-    names = plain(comparison.systems[first]), plain(comparison.systems[second])
+    names = sanitise(comparison.systems[first]), sanitise(comparison.systems[second])
     return f"{names[0]} {comparison.between_names} {names[1]}"
 
 
 def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
     violations, undeclared = [], []
     for measure, comparison in inputs.comparisons.items():
-        name, scale = plain(measure) or "the measure", comparison.measure_scale
+        name, scale = sanitise(measure) or "the measure", comparison.measure_scale
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
             violations.append(f"{name} is declared {scale}")
     first = inputs.first_comparison
-    assumption = f"the test {first.test} assumes {scale_with_article(first.scale)}"
+    assumption = f"the test {first.test} assumes {format_scale_type(first.scale)}"
     if violations:
         return DISPUTED, f"{assumption}, but {', '.join(violations)}"
     if undeclared:
@@ -83,7 +83,7 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
 def _check_map_user(inputs: _ChecklistInput) -> Decision:
     if not all(inputs.comparisons):
         return CANNOT_TELL, "the measure of the scores is unknown"
-    names = ", ".join(map(plain, inputs.comparisons))
+    names = ", ".join(map(sanitise, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
         finding = f"AP is the only measure ({names}); add a measure with another user model"
         return DISPUTED, finding
@@ -113,8 +113,8 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
         is_default_higher = comparison.places > n_supported
         may_exceed |= is_default_higher
         findings.append(
-            f"{label}the mean of {plain(rows['system'][k])} has standard error"
-            f" {standard_errors[k]:.4g}, which supports {counted(n_supported, 'decimal')}"
+            f"{label}the mean of {sanitise(rows['system'][k])} has standard error"
+            f" {standard_errors[k]:.4g}, which supports {inflect(n_supported, 'decimal')}"
             f" ({rows['mean'][k]:.{n_supported}f})"
             + f", as shown with --places {n_supported}"
             * is_default_higher
@@ -136,7 +136,7 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
         return AVOIDED, "a single test, of one pair by one measure, needs no correction"
     alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
     correction = CORRECTIONS[inputs.first_comparison.correction]
-    measures, family = counted(n_families, "measure"), "measures"
+    measures, family = inflect(n_families, "measure"), "measures"
     if correction.name == "none":
         problem = f"{n_tests:,} tests ({measures}) without correction"
         n_families, family = n_tests, "tests"
@@ -178,7 +178,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
     for label, comparison in inputs.label_comparisons():
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
-        pairs = counted(len(comparison), "pair")
+        pairs = inflect(len(comparison), "pair")
         text = f"{label}{len(rows)} of {pairs} without a significant difference"
         low, high = (bounds[rows] for bounds in comparison.interval)
         half_widths = (high - low) / 2
@@ -203,13 +203,13 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
 def _check_topics(inputs: _ChecklistInput) -> Decision:
     n = min(comparison.n_topics for comparison in inputs.comparisons.values())
     if n < MIN_TOPICS:
-        return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
+        return MADE, f"{inflect(n, 'topic')}, fewer than {MIN_TOPICS}"
     minimum = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
     return AVOIDED, f"{n:,} topics, which is at least {minimum}"
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
-    topics = counted(inputs.first_comparison.n_topics, "topic")
+    topics = inflect(inputs.first_comparison.n_topics, "topic")
     return MADE, f"systems are compared on one set of {topics}, which supports no general claim"
 
 
@@ -226,12 +226,12 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
     k = int(differences.argmax())
     n_above = int(exceeds_unjudged_difference(differences).sum())
     systems = " and ".join(
-        f"{plain(comparison.systems[system])} {proportions[system]:.1%}"
+        f"{sanitise(comparison.systems[system])} {proportions[system]:.1%}"
         for system in (comparison.first[k], comparison.second[k])
     )
     return (MADE if n_above else AVOIDED), (
         "the proportion of unjudged documents in the top 10 differs by more than"
-        f" {MAX_UNJUDGED_DIFFERENCE:g} in {n_above:,} of {counted(len(comparison), 'pair')};"
+        f" {MAX_UNJUDGED_DIFFERENCE:g} in {n_above:,} of {inflect(len(comparison), 'pair')};"
         f" largest difference: {systems}"
     )
 
@@ -254,20 +254,20 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
         wins, losses, ties = (int((np.sign(leads[:, k]) == sign).sum()) for sign in (1, -1, 0))
         findings.append(
             f"{label}largest loss despite a better {mean}:"
-            f" {plain(scores.systems[better[k]])} loses {-leads[topic, k]:.4f} to"
-            f" {plain(scores.systems[worse[k]])} on topic"
-            f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
-            f" ties {ties:,}"
+            f" {sanitise(scores.systems[better[k]])} loses {-leads[topic, k]:.4f} to"
+            f" {sanitise(scores.systems[worse[k]])} on topic"
+            f" {sanitise(scores.topics[topic])}, and wins {inflect(wins, 'topic')}, loses"
+            f" {losses:,}, ties {ties:,}"
         )
     return AVOIDED, "; ".join(findings)
 
 
 def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
-    systems = counted(len(inputs.first_comparison.systems), "system")
-    names = ", ".join(map(plain, inputs.first_comparison.baselines))
+    systems = inflect(len(inputs.first_comparison.systems), "system")
+    names = ", ".join(map(sanitise, inputs.first_comparison.baselines))
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
     best = [
-        f"; {plain(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
+        f"; {sanitise(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
         for label, comparison in inputs.label_comparisons()
         for name in find_best_baselines(comparison)
     ]
@@ -387,7 +387,7 @@ class Checklist(TableResult):
         statuses = self.rows["status"].to_list()
         order = (AVOIDED, MADE, DISPUTED, CANNOT_TELL)
         counts = [f"{statuses.count(status)} {status}" for status in order]
-        measures = ", ".join(map(plain, filter(None, self.measures))) or "scores"
+        measures = ", ".join(map(sanitise, filter(None, self.measures))) or "scores"
         return [
             f"checklist of {measures}: {self.method}, alpha {self.alpha:g}; {', '.join(counts)}"
         ]
@@ -472,7 +472,7 @@ def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
         dict.fromkeys(
             note
             if name in note or all(note in other.notes for other in comparisons.values())
-            else f"{plain(name)}: {note}"
+            else f"{sanitise(name)}: {note}"
             for name, comparison in comparisons.items()
             for note in comparison.notes
             if not note.endswith(RESCALING)

@@ -10,11 +10,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Ints, without_noise
-from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.arrays import Bools, Floats, Ints, remove_noise
+from cranfield.base.errors import CranfieldError, InputError, quote
 from cranfield.base.kinds import Integer, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, some_of
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect, list_some
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.prepare import as_scores, check_squarable, describe_replicates
 from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
@@ -103,7 +103,7 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        sizes = f"Pareto fronts over {counted(self.n_topics, 'topic')}"
+        sizes = f"Pareto fronts over {inflect(self.n_topics, 'topic')}"
         better = f"{direction} scores and lower costs are better"
         title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
         if self.n_topics < 2:
@@ -188,18 +188,18 @@ def cost_effectiveness(
     if not has_cost.any():
         raise CranfieldError(
             "expected a cost of at least one system with scores, such as"
-            f" {quoted(topic_scores.systems[0])}, got none"
+            f" {quote(topic_scores.systems[0])}, got none"
         )
     for name, row in amounts.items():
-        if missing := [quoted(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
+        if missing := [quote(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             notes.append(
-                f"{counted(len(missing), 'system')} excluded from the front of {name}: no value for"
-                f" {some_of(missing, 10)}"
+                f"{inflect(len(missing), 'system')} excluded from the front of {name}: no value for"
+                f" {list_some(missing, 10)}"
             )
     values = topic_scores.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
-        notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
+        notes.append(f"{inflect(n_incomplete, 'topic')} excluded, as a score is missing")
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if topic_scores.aggregate != "mean":
@@ -239,7 +239,7 @@ def cost_effectiveness(
 def _compute_sample_means(effectiveness: Floats, counts: Floats) -> Floats:
     """Return means of samples, given how often topics are drawn; equal means have equal bits."""
     integers, unit = as_integers(effectiveness, len(effectiveness))
-    return without_noise(counts @ integers * (unit / len(effectiveness)))
+    return remove_noise(counts @ integers * (unit / len(effectiveness)))
 
 
 def _find_dominators(means: Floats, amounts: Floats) -> Ints:
@@ -258,7 +258,7 @@ def _estimate_front_proportions(
     if len(effectiveness) < 2:
         return np.full(costs.shape, np.nan)
     n_on_front = np.zeros(costs.shape)
-    for _, counts in draw_counts(stream(seed), resamples, len(effectiveness)):
+    for _, counts in draw_counts(make_stream(seed), resamples, len(effectiveness)):
         means = _compute_sample_means(effectiveness, counts)
         for k, amounts in enumerate(costs):
             n_on_front[k] += _is_on_front(means, amounts).sum(axis=0)
@@ -291,7 +291,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
     names = [name for name in system_table.names if not _NOT_COSTS.fullmatch(name)]
     for name in system_table.names:
         if name not in names:
-            notes.append(f"column {quoted(name)} of {table.source} is not a cost and is not used")
+            notes.append(f"column {quote(name)} of {table.source} is not a cost and is not used")
     if not names:
         raise InputError("expected costs besides column 'system', got none", source=table.source)
     amounts = {}
@@ -300,15 +300,15 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         is_rate = _RATE.search(name) and not is_spending
         if is_rate or _QUALITY.fullmatch(name):
             reason = (
-                f"lower costs must be better, but higher values of {quoted(name)} are better;"
+                f"lower costs must be better, but higher values of {quote(name)} are better;"
                 f" {'pass its inverse' if is_rate else 'remove the column'}"
             )
             raise InputError(reason, source=table.source)
         _check_not_negative(table, name)
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():
-            zero_systems = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
-            notes.append(f"0 in column {name} is treated as missing: {some_of(zero_systems, 10)}")
+            zero_systems = [quote(systems[int(k)]) for k in np.flatnonzero(values == 0)]
+            notes.append(f"0 in column {name} is treated as missing: {list_some(zero_systems, 10)}")
             values[values == 0] = np.nan
         amounts[name] = values
     return amounts, notes

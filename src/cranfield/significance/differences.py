@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
-from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.parallel import in_threads
+from cranfield.base.arrays import Floats, Indices, slice_rows
+from cranfield.base.parallel import map_in_threads
 from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -86,7 +86,7 @@ class Pairs:
     ) -> list[NDArray[Any]]:
         """Concatenate the arrays by pair that a function returns for each block of pairs."""
         blocks = self.iterate_blocks(numbers_per_pair, max_numbers)
-        parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
+        parts = map_in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def compute_moments(self) -> tuple[Floats, Floats, Indices]:
@@ -105,7 +105,7 @@ class Pairs:
         self, numbers_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
         """Yield blocks of pairs with at most `max_numbers` numbers, by default one per topic."""
-        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, max_numbers):
+        for rows in slice_rows(len(self), numbers_per_pair or self.n_topics, max_numbers):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 

@@ -11,10 +11,10 @@ import polars as pl
 from scipy.optimize import brentq
 from scipy.special import chndtr, ndtr, ndtri, poch
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Floats, Indices, slice_rows
 from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
@@ -47,7 +47,7 @@ def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     for exponent in np.unique(exponents):
         s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
         same_exponent = np.flatnonzero(exponents == exponent)
-        for rows in row_slices(same_exponent.size, s.size, BLOCK_VALUES):
+        for rows in slice_rows(same_exponent.size, s.size, BLOCK_VALUES):
             indices = same_exponent[rows]
             scaled = (t / scale)[indices]
             # By symmetry, the lower bound for t is minus the upper bound for -t.
@@ -274,7 +274,7 @@ class EffectSizes(TableResult):
         kind = KINDS[self.kind]
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
-            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.n_topics, 'topic')}",
+            f"{format_prefix(self.measure)}{kind.title}, {inflect(self.n_topics, 'topic')}",
             f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
             f" unadjusted; {kind.accuracy}",
@@ -377,7 +377,7 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without an interval, as a standard deviation is 0"
+            f"{inflect(n_constant, 'pair')} without an interval, as a standard deviation is 0"
         )
     rows = make_pair_frame(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=effect * correction, low=low, high=high

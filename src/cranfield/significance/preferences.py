@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
 from cranfield.base.kinds import Integer, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
@@ -130,7 +130,7 @@ class PreferenceComparison(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"preferences between rankings: {counted(self.n_topics, 'topic')}, relevant from grade"
+            f"preferences between rankings: {inflect(self.n_topics, 'topic')}, relevant from grade"
             f" {self.rel}; sign test, correction {self.correction}"
         ]
 
@@ -249,7 +249,7 @@ def compare_preferences(
         frames.append(append_values(rows, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - n_topics:
-        notes.append(f"{counted(n_excluded, 'topic')} excluded for lack of a relevant document")
+        notes.append(f"{inflect(n_excluded, 'topic')} excluded for lack of a relevant document")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(
@@ -334,14 +334,14 @@ class Corroboration(TableResult):
 
     def heading(self) -> list[str]:
         outcomes = self.rows["corroborated"].drop_nulls().to_list()
-        n_significant = counted(len(outcomes), "significant pair")
+        n_significant = inflect(len(outcomes), "significant pair")
         verdict = f"{outcomes.count('yes')} of {n_significant} corroborated"
         if n_contradicted := outcomes.count("contradicted"):
             verdict += f", {n_contradicted} contradicted"
         return [
             f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
-            f" prefer the same ranking of {counted(self.depth, 'rank')}, with Holm's correction;"
-            f" {counted(self.n_topics, 'topic')}, alpha {self.alpha:g}",
+            f" prefer the same ranking of {inflect(self.depth, 'rank')}, with Holm's correction;"
+            f" {inflect(self.n_topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
 

@@ -15,10 +15,10 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_choice,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
@@ -77,7 +77,7 @@ def as_scores(scores: Any) -> Scores:
         if len(systems) > len(topics) and _is_probably_transposed(scores):
             warn(
                 f"an array of scores has shape (topics, systems), so this one has"
-                f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
+                f" {inflect(len(topics), 'topic')} and {inflect(len(systems), 'system')}; if its"
                 " rows are systems, pass its transpose"
             )
         return Scores(as_numbers(scores, "scores"), topics, systems)
@@ -86,7 +86,7 @@ def as_scores(scores: Any) -> Scores:
         first, *others = scores_by_measure
         if others:
             raise PolicyError(
-                f"expected scores of one measure, got {some_of(scores_by_measure, 5)};"
+                f"expected scores of one measure, got {list_some(scores_by_measure, 5)};"
                 f" read_scores(data, measure={first!r}) selects one"
             )
         return scores_by_measure[first]
@@ -115,7 +115,7 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
     for name, value in mapping.items():
         if isinstance(value, Mapping) and len(value) > 1:
             raise PolicyError(
-                f"expected one measure for {quoted(str(name))}, got {some_of(map(str, value), 5)};"
+                f"expected one measure for {quote(str(name))}, got {list_some(map(str, value), 5)};"
                 f" select it for each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
             )
     scores_by_system = {
@@ -129,7 +129,7 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
     if not is_separate or len({scores.measure for scores in scores_by_system.values()}) > 1:
         raise PolicyError(
             "expected scores of one measure, or of one system for each name, got"
-            f" {some_of(map(str, mapping), 5)}; to select a measure, use"
+            f" {list_some(map(str, mapping), 5)}; to select a measure, use"
             f" evaluation[{str(next(iter(mapping)))!r}]"
         )
     return combine_systems(scores_by_system)
@@ -172,7 +172,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         k = int((counts < 2).argmax())
         raise CranfieldError(
             f"a test requires at least two scores of each system, got {counts[k]} of"
-            f" {quoted(scores.systems[k])}"
+            f" {quote(scores.systems[k])}"
         )
     if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
         score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
@@ -186,7 +186,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
     has_replicate: Bools = np.asarray((~np.isnan(values)).any(axis=0))
     has_score = has_replicate.any(axis=1)
     if not has_score.all():
-        raise CranfieldError(f"system {quoted(scores.systems[has_score.argmin()])} has no score")
+        raise CranfieldError(f"system {quote(scores.systems[has_score.argmin()])} has no score")
     notes: tuple[str, ...] = ()
     if policy == "available":
         if not info.samples_topics:
@@ -211,9 +211,9 @@ def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
     if not is_missing.any():
         return ()
     if scores.shards:
-        combinations = counted(int(is_missing.all(axis=1).sum()), "combination")
+        combinations = inflect(int(is_missing.all(axis=1).sum()), "combination")
         return (f"{combinations} of topic and shard excluded, as no system has a score",)
-    missing_scores = counted(int(is_missing.sum()), "missing score")
+    missing_scores = inflect(int(is_missing.sum()), "missing score")
     return (f"{missing_scores}: each system is compared by its available scores",)
 
 
@@ -248,7 +248,7 @@ def find_baseline(systems: Sequence[str], baseline: Any) -> int:
     if str(baseline) in systems:
         raise PolicyError(
             f"baseline {baseline} may be an index or a name, as a system has the name"
-            f" {quoted(str(baseline))}; pass the name of the baseline as text"
+            f" {quote(str(baseline))}; pass the name of the baseline as text"
         )
     if not 0 <= baseline < len(systems):
         raise PolicyError(f"baseline must be an index from 0 to {len(systems) - 1}, got {baseline}")
@@ -397,7 +397,7 @@ def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) 
         kind = type(clusters).__name__
         raise PolicyError(f"clusters must be a mapping or a function of row labels, got {kind}")
     if row not in clusters:
-        raise CranfieldError(f"row {quoted(row)} has no cluster; add it to the mapping")
+        raise CranfieldError(f"row {quote(row)} has no cluster; add it to the mapping")
     return str(clusters[row])
 
 
@@ -410,5 +410,5 @@ def describe_clusters(scores: Scores) -> list[str]:
     weighting = "weighted so that each row counts the same, which suits tests of means only"
     if settings["weight"] == "cluster":
         weighting = "scored by their means, so that each cluster counts the same"
-    rows = counted(settings["rows"], "row")
+    rows = inflect(settings["rows"], "row")
     return [f"topics are clusters of rows ({rows}, {sizes} in each cluster), {weighting}"]

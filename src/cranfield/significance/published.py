@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import quoted
+from cranfield.base.errors import quote
 from cranfield.base.kinds import OneOf, Probability, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.significance.differences import append_values, compute_t_pvalue, orient
 from cranfield.significance.effects import find_noncentrality
@@ -85,7 +85,7 @@ class PublishedPower(TableResult):
     def heading(self) -> list[str]:
         side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
         return [
-            f"{counted(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
+            f"{inflect(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
             f" needed for a power of {self.goal:g}",
             "the power for an observed effect follows from the p-value and adds no information;"
             " effects of significant results are overestimated: plan with `needed at bound`",
@@ -190,13 +190,13 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
     sides = _TWO_SIDED if alternative == "two-sided" else (alternative, *_ONE_SIDED)
     for column, names, expected in (
         ("test", _PAIRED_T, "a paired t-test"),
-        ("alternative", sides, f"alternative {quoted(alternative)}, as in the options"),
+        ("alternative", sides, f"alternative {quote(alternative)}, as in the options"),
     ):
         accepted = {fold_name(name) for name in names}
         is_other = [name and fold_name(name) not in accepted for name in table.frame[column]]
         for row in np.flatnonzero(is_other)[:1].tolist():
             raise table.make_row_error(
-                row, f"expected {expected}, got {quoted(table.frame[column][row])}"
+                row, f"expected {expected}, got {quote(table.frame[column][row])}"
             )
     for row in (table.frame["alpha"] != alpha).arg_true()[:1]:
         value = table.frame["alpha"][row]

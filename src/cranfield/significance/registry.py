@@ -14,7 +14,7 @@ from functools import partial
 from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import Integer, OneOf, Probability, RealNumber, Seed, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Registry, Spec
@@ -304,7 +304,7 @@ class Test:
     def with_parameters(self, text: str) -> Test:
         """Return the test with the parameters of a text form such as `glm(link='probit')`."""
         if self.spec is None:
-            raise PolicyError(f"the test {self.info.name} has no parameters, got {quoted(text)}")
+            raise PolicyError(f"the test {self.info.name} has no parameters, got {quote(text)}")
         spec_class = type(self.spec)
         tests = Registry("test", base=spec_class, components={self.info.name: spec_class})
         spec = tests.parse(text)

@@ -16,7 +16,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.replicates import split_run_names
@@ -127,7 +127,7 @@ class ReplicateSummary(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"{self.measure or 'scores'} of {counted(self.n_topics, 'topic')}, variances between"
+            f"{self.measure or 'scores'} of {inflect(self.n_topics, 'topic')}, variances between"
             " topics and within topics (between replicates)"
         ]
 
@@ -190,7 +190,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         if n_partial:
             notes.append(
                 f"{name}: lowest, highest and SD exclude {n_partial} of"
-                f" {counted(int(row['replicates']), 'replicate')}, which lack scores of some topics"
+                f" {inflect(int(row['replicates']), 'replicate')}, which lack scores of some topics"
             )
         if row["within"] == 0:
             notes.append(f"{name}: on each topic, all replicates have the same score")

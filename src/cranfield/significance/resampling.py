@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.streams import stream
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
+from cranfield.base.streams import make_stream
 from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     Bounds,
@@ -49,7 +49,7 @@ def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
 
 def draw_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
     """Return random signs, shape (resamples, topics)."""
-    bits = stream(seed).integers(0, 2, size=(resamples, n_topics), dtype=np.int8)
+    bits = make_stream(seed).integers(0, 2, size=(resamples, n_topics), dtype=np.int8)
     return 2 * bits - 1
 
 
@@ -168,7 +168,7 @@ def draw_counts(
     rng: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield slices of the resamples, and how often each of `size` scores is drawn in them."""
-    for rows in row_slices(resamples, size, DRAWS_PER_BLOCK):
+    for rows in slice_rows(resamples, size, DRAWS_PER_BLOCK):
         shape = (rows.stop - rows.start, size)
         draws = rng.integers(0, size, size=shape)
         draws += size * np.arange(len(draws))[:, None]
@@ -179,7 +179,7 @@ def draw_counts(
 def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Counts:
     """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
     counts = np.empty((resamples, n_topics), dtype=np.uint16)
-    for rows, drawn in draw_counts(stream(seed), resamples, n_topics):
+    for rows, drawn in draw_counts(make_stream(seed), resamples, n_topics):
         counts[rows] = drawn
     return counts
 
@@ -228,12 +228,12 @@ MAX_SMALL_PRODUCT = 2**18  # largest size of a matrix product for which OpenBLAS
 def multiply_samples(numbers: Floats, counts: Floats | Counts) -> Floats:
     """Compute `numbers @ counts.T`, small products in blocks of rows that use one thread each."""
     if counts.dtype != np.float64:
-        blocks = row_slices(len(counts), counts.shape[1], DRAWS_PER_BLOCK)
+        blocks = slice_rows(len(counts), counts.shape[1], DRAWS_PER_BLOCK)
         return np.hstack([multiply_samples(numbers, counts[b].astype(float)) for b in blocks])
     if counts.size > MAX_SMALL_PRODUCT // 16:
         return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))
-    for rows in row_slices(len(numbers), counts.size, MAX_SMALL_PRODUCT):
+    for rows in slice_rows(len(numbers), counts.size, MAX_SMALL_PRODUCT):
         np.matmul(numbers[rows], counts.T, out=out[rows])
     return out
 

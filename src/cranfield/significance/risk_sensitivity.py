@@ -15,7 +15,7 @@ import polars as pl
 from scipy.special import ndtr, stdtr
 
 from cranfield.base.errors import CranfieldError, check_number
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.measures.wrapping import compute_standard_errors, weigh_losses
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.prepare import as_scores, find_baseline
@@ -65,7 +65,7 @@ class Risk(TableResult):
 
     def heading(self) -> list[str]:
         baseline = f", baseline {self.baseline}" if self.baseline else ""
-        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.n_topics, 'topic')}"
+        sizes = f"{inflect(self.rows.height, 'system')}, {inflect(self.n_topics, 'topic')}"
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
 
 

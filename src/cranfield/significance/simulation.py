@@ -29,11 +29,11 @@ from cranfield.base.errors import (
     as_indices,
     as_numbers,
     check_integer,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import OneOf, RealNumber, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import find_label
 from cranfield.significance.prepare import as_scores, check_squarable
@@ -281,7 +281,7 @@ class Resampled:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
         check_integer("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
         check_integer("seed", seed, 0)
-        return self.values[stream(seed, *key).integers(len(self.values), size=topics)]
+        return self.values[make_stream(seed, *key).integers(len(self.values), size=topics)]
 
 
 COPULAS = ("gaussian", "t", "empirical")
@@ -366,7 +366,7 @@ class Simulator:
         """
         values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
-            systems = counted(len(self.systems), "system")
+            systems = inflect(len(self.systems), "system")
             raise PolicyError(
                 f"means must be one number, or one number for each of {systems}; got an array of"
                 f" shape {values.shape}"
@@ -393,9 +393,9 @@ class Simulator:
         new_means = _compute_means(self.points, cdf, self.is_discrete)
         unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if unreached.size:
-            name = quoted(self.systems[unreached[0]])
+            name = quote(self.systems[unreached[0]])
             if unreached.size > 1:
-                name += f" and {counted(unreached.size - 1, 'other system')}"
+                name += f" and {inflect(unreached.size - 1, 'other system')}"
             raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
         return replace(self, cdf=cdf)
 
@@ -430,7 +430,7 @@ class Simulator:
         """
         check_integer("topics", topics, 1)
         check_integer("seed", seed, 0)
-        rng = stream(seed, *key)
+        rng = make_stream(seed, *key)
         if self.ranks is not None:
             real_topic, offset = rng.random((topics, 2)).T
             n = len(self.ranks)
@@ -543,13 +543,13 @@ def fit_simulator(
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:
-        n_topics = counted(len(values), "topic")
+        n_topics = inflect(len(values), "topic")
         raise CranfieldError(
             f"fitting distributions requires at least {MIN_TOPICS} topics, got {n_topics}"
         )
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:
-        name = quoted(score_table.systems[constant[0]])
+        name = quote(score_table.systems[constant[0]])
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )

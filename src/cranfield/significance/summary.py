@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import Probability, check_arguments
-from cranfield.base.text import counted, format_range, plain, some_of
+from cranfield.base.text import format_range, inflect, list_some, sanitise
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.scores import Scores
@@ -152,13 +152,13 @@ def summarise(
     if n_unbounded := int((rows["low"].is_null() & (rows["topics"] > 0)).sum()):
         verb = "has" if n_unbounded == 1 else "have"
         notes.append(
-            f"{counted(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or the same"
+            f"{inflect(n_unbounded, 'mean')} {verb} no interval: fewer than 2 topics, or the same"
             " score on all topics"
         )
     if baseline is not None and len(topic_scores.systems) > 2:
         notes.append("p-values are uncorrected; use `compare` for corrected p-values")
     if n_missing := int(np.isnan(topic_scores.values).sum()):
-        notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
+        notes.append(f"{inflect(n_missing, 'missing score')} excluded from means and wins")
         notes += _describe_common_topics(rows, baseline_name)
     if (aggregate := topic_scores.aggregate) != "mean":
         notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table shows means")
@@ -181,7 +181,7 @@ def _describe_common_topics(rows: pl.DataFrame, baseline: str | None) -> list[st
         return []
     n_topics_range = format_range(counts.to_numpy())
     return [
-        f"differences from {plain(baseline)} are over the {n_topics_range} topics on which both"
+        f"differences from {sanitise(baseline)} are over the {n_topics_range} topics on which both"
         " systems have scores; they may not equal differences of the means in this table"
     ]
 
@@ -212,21 +212,21 @@ def _split_topics(
     table = read_table(groups, _TOPIC_GROUPS)
     table.refuse(
         table.frame.is_duplicated(),
-        lambda row: f"topic {quoted(row['topic'])} occurs twice in group {quoted(row['group'])}",
+        lambda row: f"topic {quote(row['topic'])} occurs twice in group {quote(row['group'])}",
     )
     index_of = {topic: k for k, topic in enumerate(topics)}
     rows = table.frame.filter(pl.col("topic").is_in(topics))
     if rows.is_empty():
         raise PolicyError(
-            f"{table.source}: expected topics that have scores, such as {quoted(topics[0])}, got"
-            f" {quoted(table.frame['topic'][0])}"
+            f"{table.source}: expected topics that have scores, such as {quote(topics[0])}, got"
+            f" {quote(table.frame['topic'][0])}"
         )
     if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
-        names = some_of(map(quoted, unassigned), 3)
-        notes.append(f"{counted(len(unassigned), 'topic')} excluded for lack of a group ({names})")
+        names = list_some(map(quote, unassigned), 3)
+        notes.append(f"{inflect(len(unassigned), 'topic')} excluded for lack of a group ({names})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(
-            f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
+            f"{inflect(n_unknown, 'row')} of {table.source} ignored: topics without scores"
         )
     for (name,), group_rows in rows.group_by("group", maintain_order=True):
         yield str(name), np.array([index_of[topic] for topic in group_rows["topic"]])

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import quote
+from cranfield.base.text import inflect
 from cranfield.sources.columns import Table, read_columns, read_mapping_columns
 from cranfield.sources.schemas import FileColumn, Schema, fold_name
 from cranfield.sources.values import ID, Cells, ValueKind
@@ -55,17 +55,17 @@ def read_system_table(
             names.append(name)
         elif k != key_index:
             notes.append(
-                f"column {quoted(name)} of {columns.source} is not used, as it has no numbers"
+                f"column {quote(name)} of {columns.source} is not used, as it has no numbers"
             )
     value_columns = (FileColumn(name, kind, None) for name in names)
     table = columns.make_table(replace(schema, columns=(key, *value_columns)))
     table.refuse(
         ~table.frame["system"].is_first_distinct(),
-        lambda row: f"system {quoted(row['system'])} occurs twice",
+        lambda row: f"system {quote(row['system'])} occurs twice",
     )
     row_of = {system: k for k, system in enumerate(table.frame["system"])}
     if n_unknown := len(row_of.keys() - set(systems)):
-        n_rows = counted(n_unknown, "row")
+        n_rows = inflect(n_unknown, "row")
         notes.append(f"{n_rows} of {table.source} ignored: systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
     return SystemTable(table, tuple(names), rows, tuple(notes))

@@ -26,9 +26,9 @@ from cranfield.base.kinds import (
     Seed,
     check_arguments,
 )
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -78,7 +78,7 @@ class TopicsNeeded:
         options = f"variance of a score {self.variance:.4g}, alpha {self.alpha:g}"
         if self.design == "interval":
             return (
-                f"{counted(self.n_topics, 'topic')}: the {100 * (1 - self.alpha):.4g}% confidence"
+                f"{inflect(self.n_topics, 'topic')}: the {100 * (1 - self.alpha):.4g}% confidence"
                 " interval of the difference of two systems has an expected width of"
                 f" {self.achieved:.4f}, at most {self.width:g}\n{options}"
             )
@@ -87,13 +87,13 @@ class TopicsNeeded:
             name, effect = f"paired t-test{side}", f"a difference of {self.difference:g}"
         else:
             model = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
-            name = f"{model} ANOVA of {counted(self.systems, 'system')}"
+            name = f"{model} ANOVA of {inflect(self.systems, 'system')}"
             if self.design == "anova-2" and self.systems > 2:
                 is_spherical = self.epsilon == 1
                 options += ", sphericity assumed" if is_spherical else f", epsilon {self.epsilon:g}"
             effect = f"that the systems differ, if best and worst differ by {self.difference:g},"
         return (
-            f"{counted(self.n_topics, 'topic')}: {name} detects {effect} with power"
+            f"{inflect(self.n_topics, 'topic')}: {name} detects {effect} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
         )
 
@@ -354,8 +354,8 @@ class PairPower(TableResult):
     def heading(self) -> list[str]:
         case = "the pilot's means" if self.difference is None else f"difference {self.difference:g}"
         return [
-            f"{self.test}, {self.correction}: {counted(len(self.systems), 'system')}, {case};"
-            f" {counted(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}"
+            f"{self.test}, {self.correction}: {inflect(len(self.systems), 'system')}, {case};"
+            f" {inflect(self.sets, 'data set')}, alpha {self.alpha:g}, seed {self.seed}"
         ]
 
 
@@ -459,7 +459,7 @@ def power_pairs(
             correction=correction,
             alpha=alpha,
             resamples=resamples,
-            seed=int(stream(seed, index, 1).integers(2**31)),
+            seed=int(make_stream(seed, index, 1).integers(2**31)),
             jobs=1,
         )
         true_difference = pair_all(values).compute_mean_differences(means)
@@ -471,7 +471,7 @@ def power_pairs(
 
     def simulate_power(n_topics: int) -> float:
         """Simulate all data sets, store the row of the table, and return the average power."""
-        results = in_threads(partial(simulate, n_topics), range(sets), jobs)
+        results = map_in_threads(partial(simulate, n_topics), range(sets), jobs)
         is_correct, is_different, has_error, tests, corrections = map(
             np.array, zip(*results, strict=True)
         )

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, quoted
+from cranfield.base.errors import CranfieldError, quote
 from cranfield.base.kinds import OneOf, Positive, RealNumber, check_arguments
 from cranfield.base.scale_types import Scale
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_missing_label
 from cranfield.significance.differences import ROUNDING
@@ -137,9 +137,9 @@ def standardise(
     invalid_topics = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
     if invalid_topics.size:
         raise CranfieldError(
-            f"method {quoted(method)} requires at least"
-            f" {counted(min_scores, 'reference score')} per topic, got"
-            f" {counts[invalid_topics[0]]} for topic {quoted(scores.topics[invalid_topics[0]])}"
+            f"method {quote(method)} requires at least"
+            f" {inflect(min_scores, 'reference score')} per topic, got"
+            f" {counts[invalid_topics[0]]} for topic {quote(scores.topics[invalid_topics[0]])}"
         )
     largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
@@ -197,13 +197,13 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
     _flatten_scores(reference)
     if scores.measure and reference.measure and scores.measure != reference.measure:
         raise CranfieldError(
-            f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
-            f" {quoted(reference.measure)}"
+            f"scores of {quote(scores.measure)} cannot be standardised by a reference of"
+            f" {quote(reference.measure)}"
         )
     if (topic := find_missing_label(scores.topics, reference.topics)) is not None:
-        raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
+        raise CranfieldError(f"the reference scores lack topic {quote(topic)}")
     if (topic := find_missing_label(reference.topics, scores.topics)) is not None:
-        raise CranfieldError(f"the scores lack topic {quoted(topic)} of the reference")
+        raise CranfieldError(f"the scores lack topic {quote(topic)} of the reference")
     return reference.select(scores.topics).values
 
 

@@ -20,8 +20,8 @@ from cranfield.base.errors import (
     InputError,
     MissingDependencyError,
     PolicyError,
-    optional_module,
-    quoted,
+    import_optional,
+    quote,
 )
 
 _BUFFER = 1 << 18
@@ -59,7 +59,7 @@ def read_limit(name: str) -> int:
     if text is None:
         return LIMITS[name]
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
-        raise PolicyError(f"{name} must be an integer > 0 (at most 18 digits), got {quoted(text)}")
+        raise PolicyError(f"{name} must be an integer > 0 (at most 18 digits), got {quote(text)}")
     return int(text)
 
 
@@ -252,7 +252,7 @@ def list_files(url: str, *, is_pattern: bool) -> list[str] | None:
 
 
 def _find_file_system(url: str) -> tuple[Any, str]:
-    fsspec = optional_module(
+    fsspec = import_optional(
         "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
     location: tuple[Any, str] = _call_fsspec(url, lambda: fsspec.core.url_to_fs(url))

@@ -23,11 +23,11 @@ from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
-    quoted,
-    system_reason,
+    get_system_reason,
+    quote,
     warn,
 )
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.sources.archives import (
     DAMAGE_ERRORS,
     BeyondLimitError,
@@ -144,7 +144,7 @@ class Source:
             if kind == "workbook":
                 raise InputError(f"is a spreadsheet workbook; {SAVE_WORKBOOK}", source=self.name)
             if kind:
-                files = f" ({some_of(map(quoted, names), 3)})" if names else ""
+                files = f" ({list_some(map(quote, names), 3)})" if names else ""
                 advice = "extract it, and pass the folder or its files"
                 raise InputError(f"is a {kind} archive of files{files}; {advice}", source=self.name)
             yield stream
@@ -171,7 +171,7 @@ class Source:
             elif type(error).__name__ in DAMAGE_ERRORS:
                 reason = f"the compressed data are truncated or damaged: {error}"
             elif isinstance(error, OSError):
-                reason = f"cannot be read: {system_reason(error)}"
+                reason = f"cannot be read: {get_system_reason(error)}"
             elif isinstance(error, UnicodeEncodeError):
                 reason = "cannot be read: the file name is not valid text"
             elif isinstance(error, ValueError) and "\0" in self.path:
@@ -301,7 +301,7 @@ def check_encoding(encoding: str) -> None:
         is_supported = False
     if not is_supported:
         raise PolicyError(
-            f"encoding {quoted(encoding)} is not supported; use another encoding, such as utf-8"
+            f"encoding {quote(encoding)} is not supported; use another encoding, such as utf-8"
         )
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, in_source, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, add_source, quote, warn
 from cranfield.base.parallel import check_fork
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
@@ -161,7 +161,7 @@ class Columns:
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 has_grades = len(numbers) > 0 and not numbers.null_count()
                 if has_grades and "grade" not in own_names:
-                    pair = f"{quoted(self.names[used_k])} and {quoted(self.names[k])}"
+                    pair = f"{quote(self.names[used_k])} and {quote(self.names[k])}"
                     advice = "remove one of them, or select one by columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
@@ -179,7 +179,7 @@ class Columns:
             if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
-            listed = some_of((quoted(self.names[k]) for k in reported), 12)
+            listed = list_some((quote(self.names[k]) for k in reported), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
     def refuse_decisive(
@@ -194,7 +194,7 @@ class Columns:
                 continue
             values = _to_texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, fold_name(self.names[k]), {*values}):
-                subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
+                subject = f"column {quote(self.names[k])} ({list_some(map(quote, values), 3)})"
                 effect = f"may be the {kind} of rows, and would be ignored"
                 raise InputError(f"{subject} {effect}; {_ADVICE[kind]}", source=self.source)
         return unused, others
@@ -235,7 +235,7 @@ class Columns:
             if name == "topic" and texts.n_unique() < used_texts.n_unique():
                 categories.append(k)
                 continue
-            pair = f"{quoted(self.names[used_k])} and {quoted(self.names[k])}"
+            pair = f"{quote(self.names[used_k])} and {quote(self.names[k])}"
             advice = schema.suggest_selection(name)
             reason = f"has two columns that may be the {name}: {pair}{advice}"
             raise InputError(reason, source=self.source)
@@ -403,7 +403,7 @@ _TYPE_NAMES: dict[type, str] = {
 
 def _describe_type(row: Any) -> str:
     name = _TYPE_NAMES.get(type(row), type(row).__name__)
-    return f"{name} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else name
+    return f"{name} of {inflect(len(row), 'value')}" if type(row) in {list, tuple} else name
 
 
 def read_record_columns(
@@ -539,7 +539,7 @@ def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
     for name in nonempty_names:
         # Equal numbers mean that the header is missing, which `Schema.find_positions` reports.
         if nonempty_names.count(name) > 1 and not is_number(name):
-            raise InputError(f"has two columns {quoted(name)}; remove or rename one", source=source)
+            raise InputError(f"has two columns {quote(name)}; remove or rename one", source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -567,7 +567,7 @@ def _read_regular_csv_columns(raw: bytes, separator: str, source: str) -> Column
 
 
 def read_parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
-    with in_source(source):
+    with add_source(source):
         check_parquet(memoryview(raw))
     with convert_parquet_errors(source):
         frame = pl.read_parquet(io.BytesIO(raw))
@@ -576,7 +576,7 @@ def read_parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
             for column in frame
             if column.dtype in (pl.String, pl.Categorical)
         ]
-    with in_source(source):
+    with add_source(source):
         # Rows that share a text need far more memory once each row has its own copy.
         check_size(sum(int(length.cast(pl.Int64).sum()) for length in lengths), len(raw))
     return frame
@@ -587,7 +587,7 @@ def check_parquet_file(path: str) -> None:
     if is_url(path):
         return
     source = Source(path)
-    with in_source(source.name):
+    with add_source(source.name):
         check_parquet(source.map_content())
 
 
@@ -615,7 +615,7 @@ def convert_errors(
             # The message of a panic is meant for the developers of polars.
             reason = "its content is inconsistent"
         # The reason may quote cells of any length.
-        message = plain(reason[:201])
+        message = sanitise(reason[:201])
         shortened = f"{message[:200]}…" if len(message) > 200 else message
         raise InputError(f"{problem}: {shortened}", source=source) from None
 
@@ -628,7 +628,7 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
     required = " ".join(layout.names[: layout.n_required])
     optional_names = () if layout.has_more else layout.names[layout.n_required :]
     optional = "".join(f" [{name}]" for name in optional_names)
-    with in_source(source):
+    with add_source(source):
         for number, line in split_lines(text):
             fields = layout.split(line)
             if not fields:
@@ -698,7 +698,7 @@ def read_mapping_columns(data: Mapping[Any, Any], source: str) -> dict[str, list
     }
     lengths = {len(values) for values in lists.values()}
     if len(lengths) > 1:
-        listed_lengths = some_of(map(str, lengths), 5)
+        listed_lengths = list_some(map(str, lengths), 5)
         reason = f"expected columns of equal length, got lengths {listed_lengths}"
         raise InputError(reason, source=source)
     return lists
@@ -710,7 +710,7 @@ def iterate_nested_items(
     """Yield the items of a mapping of mappings; refuse other values."""
     for name, mapping in data.items():
         if not isinstance(mapping, Mapping):
-            expected = f"expected {{{inner_form}}} for {outer} {quoted(name)}"
+            expected = f"expected {{{inner_form}}} for {outer} {quote(name)}"
             raise InputError(f"{expected}, got {type(mapping).__name__}", source=source)
         yield name, mapping
 
@@ -751,7 +751,7 @@ class Table:
         if rows:
             row, reason = min(rows, key=itemgetter(0))
             cells = self.frame.row(row, named=True)
-            texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
+            texts = {k: quote(v) if isinstance(v, str) else v for k, v in cells.items()}
             text = reason.format_map(texts)
             raise self.make_row_error(row, text, cells.get("topic"), cells.get("doc"))
 
@@ -803,7 +803,7 @@ def _warn_of_equal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -
     integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
     is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
     if is_pair.any():
-        integer, other = (quoted(texts.filter(is_pair)[0]) for texts in (integers, unusual))
+        integer, other = (quote(texts.filter(is_pair)[0]) for texts in (integers, unusual))
         change = f"if they are the same {noun}, write {integer} for {other}"
         warn(f"{source}: {noun} {integer} and {noun} {other} are read as different ids; {change}")
 
@@ -825,10 +825,10 @@ def _check_lists(
         parts = re.split(r"\s*[;|,]\s*", text)
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
         if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
-            reason = f"expected one {noun}, got the list {quoted(text)}; write a row per {noun}"
+            reason = f"expected one {noun}, got the list {quote(text)}; write a row per {noun}"
             raise make_row_error(int(row), reason, source, lines)
         if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
-            reason = f"{quoted(text)} may be the ids of several documents"
+            reason = f"{quote(text)} may be the ids of several documents"
             warn(f"{source}: {reason}; if so, write a row for each document")
             return
 
@@ -863,8 +863,8 @@ def convert_columns(
         is_text = series.dtype == pl.String
         if is_text and (is_missing_text := series.is_in(missing_texts)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
-            rows = counted(int(is_missing_text.sum()), "row")
-            values = some_of(map(quoted, texts), 3)
+            rows = inflect(int(is_missing_text.sum()), "row")
+            values = list_some(map(quote, texts), 3)
             warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
         if is_text and column.name not in _TEXT_COLUMNS:
             _warn_of_equal_ids(series, noun, source, column.name == "topic")

@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import did_you_mean, some_of
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.text import list_some, suggest_names
 from cranfield.sources.values import Cells, ValueKind, is_number
 
 _GRADE = "grade label relevance rel judgment judgement rating esci_label"
@@ -480,7 +480,7 @@ class Schema:
             # Each column of the table has one meaning only.
             matches = [k for k in column.find_in(names) if k not in positions.values()]
             if len(matches) > 1:
-                pair = " and ".join(quoted(names[k]) for k in matches[:2])
+                pair = " and ".join(quote(names[k]) for k in matches[:2])
                 noun = column.noun or column.name
                 advice = self.suggest_selection(column.name)
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
@@ -526,7 +526,7 @@ class Schema:
             column = self.find_column(name)
             if column is None or column in columns:
                 expected = ", ".join(col.name for col in self.columns)
-                reason = f"unknown column {quoted(name)} in columns; expected one of: {expected}"
+                reason = f"unknown column {quote(name)} in columns; expected one of: {expected}"
                 if column is not None:
                     reason = f"columns must name each column once, got {column} twice"
                 raise PolicyError(reason)
@@ -589,11 +589,11 @@ class Schema:
 
     def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
-        usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
-        columns = ", ".join(quoted(name) for name in names[:12]) or "none"
+        usual = f" (usual names: {list_some(usual_names, 10)})" if len(usual_names) > 1 else ""
+        columns = ", ".join(quote(name) for name in names[:12]) or "none"
         hint = self._suggest_fix(names) or self.hint.format(name=column.name)
         if not usual:
-            hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
+            hint = suggest_names(column.name, map(str, names), show=quote) + hint
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
     def _describe_missing_header(self, names: Sequence[object]) -> str:
@@ -601,7 +601,7 @@ class Schema:
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         example = ", ".join(usual or self.required)
         # The CSV reader renames repeated names.
-        first_line = ", ".join(quoted(str(name).split("_duplicated_")[0]) for name in names[:6])
+        first_line = ", ".join(quote(str(name).split("_duplicated_")[0]) for name in names[:6])
         return (
             f"expected the names of the columns in the first line, got {first_line}; insert a line"
             f" such as {example}, with the same separator"
@@ -629,8 +629,8 @@ def _find_named_column(name: str, names: Sequence[object], source: str, column: 
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
-    columns, noun = ", ".join(quoted(other) for other in names[:12]), column.noun or column.name
-    reason = f"unknown column {quoted(name)} for the {noun}; expected one of: {columns}"
+    columns, noun = ", ".join(quote(other) for other in names[:12]), column.noun or column.name
+    reason = f"unknown column {quote(name)} for the {noun}; expected one of: {columns}"
     raise InputError(reason, source=source)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from cranfield.base.errors import InputError, quoted, warn
+from cranfield.base.errors import InputError, quote, warn
 from cranfield.sources.archives import check_parts
 from cranfield.sources.chunks import Source
 
@@ -190,7 +190,7 @@ def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _DuplicateKeyError(quoted(next(name for name in names if names.count(name) > 1)))
+        raise _DuplicateKeyError(quote(next(name for name in names if names.count(name) > 1)))
     return mapping
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import quote, warn
+from cranfield.base.text import inflect, list_some
 
 Cells = Sequence[Any] | pl.Series
 """A raw column: Python values, or a polars series."""
@@ -205,7 +205,7 @@ class ValueKind:
             return f"has no {name}"
         problem = self.problem(cell) if callable(self.problem) else self.problem
         try:
-            text = quoted(cell.to_list() if isinstance(cell, pl.Series) else cell)
+            text = quote(cell.to_list() if isinstance(cell, pl.Series) else cell)
         except ValueError:
             text = f"(a value of type {type(cell).__name__}, too long to show)"
         if is_broken_text(cell):
@@ -235,7 +235,7 @@ class ValueKind:
                 stripped = series.str.strip_chars(BLANKS if self.reports_blanks else None)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
                 if n_changed and self.reports_blanks:
-                    ids = counted(n_changed, "id")
+                    ids = inflect(n_changed, "id")
                     warn(f"blanks around {ids} in the column {name} were removed")
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
@@ -333,8 +333,8 @@ def warn_of_thousands(texts: pl.Series, source: str) -> None:
     numbers = texts.filter(texts.str.contains(r"(?-u)^\d+[.,]\d+$"))
     if len(numbers) and numbers.str.contains(r"(?-u)^[1-9]\d{0,2}[.,]\d{3}$").all():
         warn(
-            f"{source}: numbers such as {some_of(numbers, 3)} are read with three decimals; remove"
-            " the point or comma if it separates thousands"
+            f"{source}: numbers such as {list_some(numbers, 3)} are read with three decimals;"
+            " remove the point or comma if it separates thousands"
         )
 
 

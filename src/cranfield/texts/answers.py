@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, MeasureError, check_choice, quoted, warn
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, MeasureError, check_choice, quote, warn
+from cranfield.base.text import inflect
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import find_label_positions
 from cranfield.sources.columns import (
@@ -155,9 +155,9 @@ class JudgedAnswers(Scorable):
                 cells = topics * len(self.systems)
             if cells.size:
                 topic, system = divmod(int(cells[0]), len(self.systems))
-                location = f"topic {quoted(self.topics[topic])}"
+                location = f"topic {quote(self.topics[topic])}"
                 if attribute in {"length", "position"}:
-                    location += f" and system {quoted(self.systems[system])}"
+                    location += f" and system {quote(self.systems[system])}"
                 raise MeasureError(f"{measure} requires {requirement}, got none for {location}")
 
     def __repr__(self) -> str:
@@ -246,7 +246,7 @@ def _iterate_answers(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
             elif isinstance(nuggets, (list, tuple, set, frozenset)):
                 yield from ({**row, "nugget": nugget} for nugget in nuggets)
             else:
-                reason = f"nuggets of system {quoted(system)} must be a list or a mapping"
+                reason = f"nuggets of system {quote(system)} must be a list or a mapping"
                 got = type(nuggets).__name__
                 raise InputError(f"{reason}, got {got}", source="answers", topic=str(topic))
 
@@ -382,7 +382,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             is_name_used |= run is None
             if (topic, system) in answered_cells:
                 raise table.make_row_error(
-                    row, f"is a second answer of system {quoted(system)}", topic
+                    row, f"is a second answer of system {quote(system)}", topic
                 )
             answered_cells.add((topic, system))
             nuggets, n_failed = _read_labels(
@@ -395,7 +395,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 gold_rows += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
             elif first_nuggets[topic] != counts:
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
-                example = quoted(next(iter(difference))[0])
+                example = quote(next(iter(difference))[0])
                 reason = f"nuggets differ from those of the topic's first answer, such as {example}"
                 raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
@@ -405,7 +405,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     check_name_used(name, is_name_used)
     if n_failed_labels:
         warn(
-            f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed':"
+            f"{tables[-1].source}: {inflect(n_failed_labels, 'label')} with value 'failed':"
             " a failed assignment counts as no support, a failed importance as okay"
         )
     return build_answers(tables, build_nuggets(read_table(gold_rows, NUGGETS)))
@@ -421,7 +421,7 @@ def _read_labels(
     for nugget in cells:
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
-            raise make_error(f"expected a nugget with a text, got {quoted(nugget)}")
+            raise make_error(f"expected a nugget with a text, got {quote(nugget)}")
         if is_broken_text(text):
             raise make_error(NUGGET.kind.describe_invalid("nugget", text))
         labels: list[Any] = []
@@ -431,7 +431,7 @@ def _read_labels(
         ):
             label = nugget.get(name)
             if is_absent(label):
-                raise make_error(f"nugget {quoted(text)} has no {name}")
+                raise make_error(f"nugget {quote(text)} has no {name}")
             if label == FAILED_LABEL:
                 n_failed += 1
                 label = default_label

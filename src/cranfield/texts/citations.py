@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, MeasureError, PolicyError, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, iterate_nested_items, read_table, transpose_rows
@@ -36,7 +36,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     if not all(isinstance(r, Mapping) and _find_sentences(r) is not None for r in records):
         if isinstance(data, list):
             return None
-        names = some_of(map(quoted, data), 5) if isinstance(data, Mapping) else "another value"
+        names = list_some(map(quote, data), 5) if isinstance(data, Mapping) else "another value"
         raise InputError(
             "expected a table of citations (topic, system, sentence, citation, support) or answers"
             f" of TREC RAG (topic_id, run_id, references, answer), got JSON with {names}",
@@ -58,7 +58,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
                 raise InputError(reason, source=source, topic=str(topic))
             documents = [_find_document(item, references) for item in citations]
             if None in documents:
-                citation = quoted(citations[documents.index(None)])
+                citation = quote(citations[documents.index(None)])
                 reason = f"citation {citation} of sentence {number} is not among the references"
                 raise InputError(f"answer {row + 1}: {reason}", source=source, topic=str(topic))
             documents = documents or [None]
@@ -194,11 +194,11 @@ class JudgedCitations(Scorable):
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
             f"{measure} requires {fact}; it is missing for a sentence of topic"
-            f" {quoted(self.topics[topic])} and system {quoted(self.systems[system])}"
+            f" {quote(self.topics[topic])} and system {quote(self.systems[system])}"
         )
 
     def __repr__(self) -> str:
-        sizes = f"{counted(len(self.cell), 'sentence')}, {counted(len(self.sentence), 'citation')}"
+        sizes = f"{inflect(len(self.cell), 'sentence')}, {inflect(len(self.sentence), 'citation')}"
         return f"JudgedCitations({self._format_size()}, {sizes})"
 
 
@@ -291,11 +291,11 @@ def _add_support(table: Table, support: Table) -> Table:
     is_excluded = _HAS_DOC & ~_HAS_SUPPORT
     for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
         topic, sentence, doc = frame.select(keys).row(row)
-        reason = f"citation {quoted(doc)} of sentence {sentence} has no support"
+        reason = f"citation {quote(doc)} of sentence {sentence} has no support"
         raise table.make_row_error(row, f"{reason} in {support.source}", topic)
     if n_excluded := frame.filter(is_excluded).height:
         reason = "excluded: no support label (required for the first citation of a sentence only)"
-        warn(f"{table.source}: {counted(n_excluded, 'citation')} {reason}")
+        warn(f"{table.source}: {inflect(n_excluded, 'citation')} {reason}")
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
 
@@ -311,9 +311,9 @@ def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
     )
     if unmatched.height:
         topic, sentence, doc = unmatched.select(keys).row(0)
-        labels = f"{unmatched.height:,} of {counted(support.frame.height, 'label')} of support"
+        labels = f"{unmatched.height:,} of {inflect(support.frame.height, 'label')} of support"
         verb = "matches" if unmatched.height == 1 else "match"
-        example = f"topic {quoted(topic)}, sentence {quoted(sentence)}, citation {quoted(doc)}"
+        example = f"topic {quote(topic)}, sentence {quote(sentence)}, citation {quote(doc)}"
         warn(f"{support.source}: {labels} {verb} no citation ({example})")
 
 
@@ -366,7 +366,7 @@ def _build_citations(table: Table) -> JudgedCitations:
     answered[topic, system] = True
     warn_missing(answered, topics.to_list(), systems.to_list())
     if n_empty := frame.filter(~_HAS_SENTENCE).height:
-        warn(f"{counted(n_empty, 'answer')} without sentences counted as 0")
+        warn(f"{inflect(n_empty, 'answer')} without sentences counted as 0")
     frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)
     sentences = (
         frame.filter(_HAS_SENTENCE)

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, PolicyError, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, read_table, transpose_rows
@@ -131,9 +131,9 @@ def warn_missing(is_answered: Bools, topics: Sequence[str], systems: Sequence[st
     """Warn of missing answers, by a mask of shape (topics, systems)."""
     cells = np.argwhere(~is_answered.T)
     if len(cells):
-        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in cells)
-        answers = f"{counted(len(cells), 'answer')} {'is' if len(cells) == 1 else 'are'}"
-        warn(f"{answers} missing and counted as 0: {some_of(examples, 5)}")
+        examples = (f"topic {quote(topics[t])} of {quote(systems[s])}" for s, t in cells)
+        answers = f"{inflect(len(cells), 'answer')} {'is' if len(cells) == 1 else 'are'}"
+        warn(f"{answers} missing and counted as 0: {list_some(examples, 5)}")
 
 
 def check_topics(
@@ -151,23 +151,23 @@ def check_topics(
     `known_systems` have a text of a topic with a gold standard. `text` and `gold` are the nouns for
     a text of a system and for the gold standard.
     """
-    listing = some_of(map(quoted, skipped_topics), 3)
+    listing = list_some(map(quote, skipped_topics), 3)
     for name in systems:
         if name not in known_systems:
             raise InputError(
-                f"system {quoted(name)} has no {text} for a topic with {gold}; topics without"
-                f" {gold}: {listing}; topics with {gold}: {some_of(map(quoted, topics), 3)}",
+                f"system {quote(name)} has no {text} for a topic with {gold}; topics without"
+                f" {gold}: {listing}; topics with {gold}: {list_some(map(quote, topics), 3)}",
                 source=source,
             )
     if skipped_topics:
         texts = f"{source}: answers to" if text == "answer" else "texts of"
-        warn(f"{texts} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({listing})")
+        warn(f"{texts} {inflect(len(skipped_topics), 'topic')} without {gold} skipped ({listing})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:
     """Raise an error if the name of a system is set although the answers name their systems."""
     if name is not None and not is_used:
-        raise PolicyError(f"name={quoted(name)} has no effect, as the answers name their systems")
+        raise PolicyError(f"name={quote(name)} has no effect, as the answers name their systems")
 
 
 def name_systems(table: Table, name: str | None, data: Any) -> Table:
@@ -193,7 +193,7 @@ def _flatten_nuggets(data: Any, source: str) -> tuple[dict[str, Cells], list[int
         topic = next((record[names[k]] for k in TOPIC.find_in(names)), None)
         for nugget in record["nuggets"]:
             if not isinstance(nugget, Mapping) or "text" not in nugget:
-                reason = f"expected nuggets with text and importance, got {quoted(nugget)}"
+                reason = f"expected nuggets with text and importance, got {quote(nugget)}"
                 raise InputError(reason, source=source, topic=str(topic))
             cells.append((topic, nugget["text"], nugget.get("importance")))
         rows += [row] * len(record["nuggets"])
@@ -269,8 +269,8 @@ class Nuggets:
         return pl.DataFrame([topics, ids, pl.Series("index", np.arange(len(ids)))])
 
     def __repr__(self) -> str:
-        size = counted(len(self.topics), "topic")
-        return f"Nuggets({size}, {counted(len(self.ids), 'nugget')})"
+        size = inflect(len(self.topics), "topic")
+        return f"Nuggets({size}, {inflect(len(self.ids), 'nugget')})"
 
 
 def read_nuggets(data: Any) -> Nuggets:
@@ -321,7 +321,7 @@ def _iterate_nuggets(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
             yield from ({"topic": topic, "nugget": nugget} for nugget in nuggets)
             continue
         if not isinstance(nuggets, Mapping):
-            expected = f"expected {{nugget: weight}} or a list of nuggets for topic {quoted(topic)}"
+            expected = f"expected {{nugget: weight}} or a list of nuggets for topic {quote(topic)}"
             raise InputError(f"{expected}, got {type(nuggets).__name__}", source="nuggets")
         for nugget, value in nuggets.items():
             row = {"topic": topic, "nugget": nugget}
@@ -372,9 +372,9 @@ def _warn_contradictions(nuggets: Nuggets, weights: Floats, source: str) -> None
     np.maximum.at(max_okay, nuggets.topic[is_okay], weights[is_okay])
     rows = np.flatnonzero((nuggets.vital == 1) & (weights < max_okay[nuggets.topic]))
     if rows.size:
-        examples = some_of((quoted(nuggets.ids[row]) for row in rows), 3)
+        examples = list_some((quote(nuggets.ids[row]) for row in rows), 3)
         reason = "with less weight than an okay nugget of the topic; weights are used unchanged"
-        warn(f"{source}: {counted(rows.size, 'vital nugget')} ({examples}) {reason}")
+        warn(f"{source}: {inflect(rows.size, 'vital nugget')} ({examples}) {reason}")
 
 
 def _check_complete_topics(nuggets: Nuggets, source: str) -> None:
@@ -389,5 +389,5 @@ def _check_complete_topics(nuggets: Nuggets, source: str) -> None:
         rows = np.flatnonzero(is_missing & is_partial[nuggets.topic])
         if rows.size:
             topic = nuggets.topics[nuggets.topic[rows[0]]]
-            reason = f"nugget {quoted(nuggets.ids[rows[0]])} has no {label}, but other nuggets of"
+            reason = f"nugget {quote(nuggets.ids[rows[0]])} has no {label}, but other nuggets of"
             raise InputError(f"{reason} its topic have one", source=source, topic=topic)

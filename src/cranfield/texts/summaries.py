@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, PolicyError, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.sources.columns import (
     Columns,
@@ -219,7 +219,7 @@ class JudgedSummaries(Scorable):
         return values
 
     def __repr__(self) -> str:
-        return f"JudgedSummaries({self._format_size()}, {counted(len(self.texts), 'text')})"
+        return f"JudgedSummaries({self._format_size()}, {inflect(len(self.texts), 'text')})"
 
 
 def judge_summaries(
@@ -308,9 +308,9 @@ def judge_summaries(
         expects_words = tokenise is not split_squad_words and any(map(str.isalnum, text))
         if expects_words and not any(lines):
             advice = _UNICODE_ADVICE if tokenise is split_alphanumeric else ""
-            raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
+            raise InputError(f"the tokeniser found no words in {quote(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
-            wordless_topics.append(quoted(topic))
+            wordless_topics.append(quote(topic))
         if tokenise is split_alphanumeric and (letter := _OTHER_LETTER.search(text.lower())):
             ignored_letters.setdefault(topic, letter[0])
         return tuple(
@@ -327,15 +327,15 @@ def judge_summaries(
     )
     if wordless_topics:
         warn(
-            f"{counted(len(wordless_topics), 'text')} without words counted as empty"
-            f" (topic {some_of(dict.fromkeys(wordless_topics), 3)})"
+            f"{inflect(len(wordless_topics), 'text')} without words counted as empty"
+            f" (topic {list_some(dict.fromkeys(wordless_topics), 3)})"
         )
     if ignored_letters:
         topic, letter = next(iter(ignored_letters.items()))
         warn(
             "the tokeniser ignored letters other than a to z in texts of"
-            f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
-            f" {quoted(letter)}){_UNICODE_ADVICE}"
+            f" {inflect(len(ignored_letters), 'topic')} (topic {quote(topic)}:"
+            f" {quote(letter)}){_UNICODE_ADVICE}"
         )
     is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
     for cell in encoded_texts:
@@ -356,7 +356,7 @@ def _choose_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
         if any(map(str.isalnum, text)) and not split_alphanumeric(text):
             warn(
                 "texts are split by tokeniser='unicode', as tokeniser='alphanumeric' finds no words"
-                f" in {quoted(text)} (topic {quoted(topic)})"
+                f" in {quote(text)} (topic {quote(topic)})"
             )
             return "unicode"
     return "alphanumeric"
@@ -367,7 +367,7 @@ def find_tokeniser(tokeniser: str | Tokeniser) -> Tokeniser:
         return tokeniser
     if tokeniser not in TOKENISERS:
         raise PolicyError(
-            f"unknown tokeniser {quoted(tokeniser)}; expected a function or one of:"
+            f"unknown tokeniser {quote(tokeniser)}; expected a function or one of:"
             f" {', '.join(TOKENISERS)}"
         )
     return TOKENISERS[tokeniser]
@@ -376,7 +376,7 @@ def find_tokeniser(tokeniser: str | Tokeniser) -> Tokeniser:
 def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     words: Any = tokenise(line)
     if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
-        raise PolicyError(f"the tokeniser must return a list of words, got {quoted(words)}")
+        raise PolicyError(f"the tokeniser must return a list of words, got {quote(words)}")
     return list(words)
 
 
@@ -385,7 +385,7 @@ def _check_written_lists(cells: Cells, columns: Columns) -> None:
     rows = [k for k, cell in enumerate(cells) if not is_absent(cell)]
     list_rows = [k for k in rows if isinstance(cells[k], str) and _WRITTEN_LIST.fullmatch(cells[k])]
     if list_rows:
-        text, advice = quoted(cells[list_rows[0]]), "write a row for each"
+        text, advice = quote(cells[list_rows[0]]), "write a row for each"
         if len(list_rows) == len(rows):
             reason = f"expected one reference text, got the list {text}; {advice}"
             raise make_row_error(list_rows[0], reason, columns.source, columns.lines)
@@ -409,12 +409,12 @@ def _read_references(data: Any) -> dict[str, list[str]]:
     table = _read_reference_table(data)
     empty_topics = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
     if empty_topics and not isinstance(data, Mapping):
-        warn(f"{table.source}: the reference text of topic {quoted(empty_topics[0])} is empty")
+        warn(f"{table.source}: the reference text of topic {quote(empty_topics[0])} is empty")
     systems = table.frame["system"].unique(maintain_order=True)
     if len(systems) > 1:
         raise InputError(
             "expected references, got texts of several systems"
-            f" ({some_of(map(quoted, systems), 3)}); exchange the inputs, or remove the column of"
+            f" ({list_some(map(quote, systems), 3)}); exchange the inputs, or remove the column of"
             " systems from the references",
             source="references",
         )

@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield import CranfieldError, PolicyError
 from cranfield.assess import agreement_of, read_labels
 from cranfield.assess.agreement.coefficients import COEFFICIENTS
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
 from tests.collection.refusals import refuses
 
@@ -64,7 +64,7 @@ def test_bootstrap_draws_whole_topics() -> None:
     found = agreement_of(
         ratings[:, :2], "kappa", topics=topics, interval="bootstrap", resamples=40, seed=3
     )
-    counts = stream(3, 0).multinomial(12, np.full(12, 1 / 12), size=500)[:40]
+    counts = make_stream(3, 0).multinomial(12, np.full(12, 1 / 12), size=500)[:40]
     drawn = []
     for row in counts:
         rows = np.concatenate([np.flatnonzero(topics == t) for t in np.repeat(range(12), row)])

@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 from cranfield import PolicyError
 from cranfield.assess import allocation, ppi_mean, stratified_mean
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 
 NONE = np.nan
 HUMAN = np.array([0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95, *[NONE] * 12])
@@ -63,7 +63,9 @@ def test_clusters_of_one_item_are_none() -> None:
 
 
 def naive(human: Floats, judge: Floats, folds: int, seed: int) -> tuple[float, float]:
-    items = [i for i in stream(seed).permutation(human.size).argsort() if not np.isnan(human[i])]
+    items = [
+        i for i in make_stream(seed).permutation(human.size).argsort() if not np.isnan(human[i])
+    ]
     n, rest = len(items), [i for i in range(human.size) if np.isnan(human[i])]
     terms, used = [], []
     for fold in range(folds):

@@ -19,7 +19,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError
-from cranfield.base.files import file_sha256
+from cranfield.base.files import hash_file
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
@@ -98,7 +98,7 @@ def test_it_is_a_bag_and_registered(made: OpenedCampaign, named: Path) -> None:
     assert validate_bag(named) == []
     assert (first.id, first.task, first.judgments) == ("adhoc-1", "adhoc", "1")
     assert (first.state, first.path) == ("released", "releases/adhoc-1")
-    assert first.manifest == file_sha256(named / "tagmanifest-sha256.txt")
+    assert first.manifest == hash_file(named / "tagmanifest-sha256.txt")
     assert first.created == "2026-11-20T12:00:00Z"
 
 
@@ -398,7 +398,7 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
     }
     [record] = opened.registry.releases()
     assert (record.state, record.reason) == ("retracted", "A judge was paid.")
-    assert record.retraction == file_sha256(note)
+    assert record.retraction == hash_file(note)
     with pytest.raises(PolicyError, match="already retracted"):
         retract(opened, "adhoc-1", "again")
     assert release(opened).id == "adhoc-2"

@@ -67,7 +67,7 @@ def test_a_file_that_changes_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.run").write_bytes(b"x")
-    monkeypatch.setattr(records, "file_sha256", lambda _: "ab" * 32)
+    monkeypatch.setattr(records, "hash_file", lambda _: "ab" * 32)
     with pytest.raises(InputError, match="changed while it was read"):
         records.put_object(tmp_path, tmp_path / "a.run")
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "a.run"]

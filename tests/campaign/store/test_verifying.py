@@ -16,7 +16,7 @@ import pytest
 
 from cranfield import campaign
 from cranfield.base.errors import InputError
-from cranfield.base.files import file_sha256
+from cranfield.base.files import hash_file
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import folder as folder_module
@@ -41,7 +41,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scores = news.folder / "scores" / "k.parquet"
     scores.write_bytes(b"scores of all")
     with news.registry.change("score") as tx:
-        tx.insert(ScoreFile("k", "adhoc", "1", "scores/k.parquet", file_sha256(scores)))
+        tx.insert(ScoreFile("k", "adhoc", "1", "scores/k.parquet", hash_file(scores)))
     for number in (1, 2):
         folder = news.folder / "releases" / f"adhoc-{number}"
         (folder / "data" / "runs").mkdir(parents=True)
@@ -54,7 +54,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     note.write_text("{}")
     with news.registry.change("retract", "adhoc-1") as tx:
         old = tx.releases()[0]
-        tx.update(replace(old, state="retracted", retraction=file_sha256(note)))
+        tx.update(replace(old, state="retracted", retraction=hash_file(note)))
     return news.folder
 
 
@@ -330,7 +330,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [run] = whole.registry.submissions(states=None, tag="run1")
-    look = file_sha256
+    look = hash_file
 
     def purges(path: Path) -> str:
         if run.object in path.name and path.exists():
@@ -339,7 +339,7 @@ def test_what_is_purged_meanwhile_is_not_missing(
                 tx.remove_later(run.object)
         return look(path)
 
-    monkeypatch.setattr(folder_module, "file_sha256", purges)
+    monkeypatch.setattr(folder_module, "hash_file", purges)
     assert not whole.verify().findings
 
 

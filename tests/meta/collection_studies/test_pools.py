@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.evaluation.evaluation import tie_effects
+from cranfield.evaluation.evaluation import find_tie_effects
 from cranfield.meta.collection_studies.pools import QRELS_INDEX, pools, restrict, trace_runs
 from cranfield.meta.collection_studies.rankings import teams_of
 
@@ -197,8 +197,8 @@ def test_ties_have_grades() -> None:
     qrels = {"q": {d: k % 4 - 1 for k, d in enumerate(docs)}, "r": dict.fromkeys(docs, 1)}
     usual = cf.evaluate(runs, qrels, ["ERR@3", "AP"])
     judged = trace_runs(runs, qrels)
-    effects = tie_effects(judged, cf.score(judged, ["ERR@3", "AP"]))
-    assert effects == tie_effects(usual.judged, usual.scores)
+    effects = find_tie_effects(judged, cf.score(judged, ["ERR@3", "AP"]))
+    assert effects == find_tie_effects(usual.judged, usual.scores)
     # The best order on q begins with grades 2, 2, 1 and the worst with -1, -1, 0; r has one grade.
     best = 3 / 4 + 1 / 4 * 3 / 4 / 2 + 1 / 16 * 1 / 4 / 3
     assert effects[0].effect == pytest.approx(best / 2)

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 import cranfield as cf
 from cranfield.base.arrays import Bools
-from cranfield.base.streams import uniforms
+from cranfield.base.streams import draw_uniforms
 from cranfield.meta import interleaving_sensitivity
 from cranfield.meta.interleaving_study import cut_rankings, estimate_effects, summarise_pairs
 from cranfield.online import CascadeUser, impressions_needed, interleave, simulated_user
@@ -53,7 +53,7 @@ def test_wins_and_clicks_are_those_of_loops() -> None:
         lists = [list(RUNS[name][topic])[:3] for name in ("good", "bad")]
         made = interleave(lists, "TeamDraft", 3, topic=topic)
         drawn = made.draw(60, 3)
-        numbers = uniforms(3, 0, 60, 6, 1, 0, t, 0, 1)
+        numbers = draw_uniforms(3, 0, 60, 6, 1, 0, t, 0, 1)
         for k in range(60):
             row = [[-1 if c < 0 else grade.get(made.docs[c], 0) for c in drawn.lists[k]]]
             clicked = user.clicks(np.array(row), numbers[k : k + 1])[0]
@@ -62,7 +62,7 @@ def test_wins_and_clicks_are_those_of_loops() -> None:
         for side in (0, 1):
             grades = [grade.get(doc, 0) for doc in lists[side]]
             row = [grades + [-1] * (3 - len(grades))]
-            numbers = uniforms(3, 0, 60, 6, 1, 0, t, 0, 1, side)
+            numbers = draw_uniforms(3, 0, 60, 6, 1, 0, t, 0, 1, side)
             for k in range(60):
                 clicks[side].append(int(user.clicks(np.array(row), numbers[k : k + 1]).sum()))
     pair = found.pairs.filter(first="good", second="bad")

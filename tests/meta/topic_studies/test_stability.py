@@ -12,7 +12,7 @@ from scipy.stats import kendalltau, rankdata
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.meta.topic_studies.sample_study import Stability, compare_top, stability
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
@@ -77,7 +77,7 @@ def test_sample_by_sample(test: str, correction: str, replace: bool) -> None:
     first, top = [], []
     for row in found.samples.rows(named=True):
         size = row["topics"]
-        drawn = stream(5, size, row["repeat"]).choice(12, size, replace=replace)
+        drawn = make_stream(5, size, row["repeat"]).choice(12, size, replace=replace)
         one = cf.compare(scores(values[drawn]), **options)
         assert row["significant"] == one.count()
         both = one.is_significant() & whole.is_significant()
@@ -107,7 +107,7 @@ def test_ranks_by_bootstrap() -> None:
     found = stability(scores(values), sizes=[5], repeats=150, seed=2, confidence=0.8)
     ranks = np.empty((150, 4))
     for repeat in range(150):
-        drawn = stream(2, 0, repeat).choice(10, 10)
+        drawn = make_stream(2, 0, repeat).choice(10, 10)
         ranks[repeat] = rankdata(-values[drawn].mean(axis=0))
     for row in found.ranks.rows(named=True):
         of_system = np.sort(ranks[:, "abcd".index(row["system"])])
@@ -135,7 +135,7 @@ def test_contradictions() -> None:
     assert found.n_significant == 1
     against = 0
     for row in found.samples.rows(named=True):
-        drawn = set(stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
+        drawn = set(make_stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
         turned = len(drawn & {3, 7})
         assert row["significant"] == (turned != 1)
         assert row["confirmed"] == (turned == 0)

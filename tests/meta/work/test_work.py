@@ -20,14 +20,14 @@ import pytest
 import cranfield as cf
 from cranfield import meta
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.meta.test_studies.splits import split_topics
 from cranfield.meta.work import ResultsFolder, run_parts
 from tests.meta.studies import NINE_TOPICS, RUNS
 
 
 def part(shared: float, task: int) -> pl.DataFrame:
-    return pl.DataFrame({"task": [task], "value": [stream(1, task).normal() + shared]})
+    return pl.DataFrame({"task": [task], "value": [make_stream(1, task).normal() + shared]})
 
 
 TASKS = {f"task-{k}": k for k in range(6)}

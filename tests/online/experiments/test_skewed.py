@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact, skew, ttest_ind
 
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.online import Metric, analyse_experiment
 from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.comparisons import (
@@ -93,7 +93,7 @@ def test_ratios_with_covariates_are_recomputed_for_each_permutation(
         return float(Effects.from_arms(estimate_arms(both, metric, theta), 1).statistic)
 
     assert found.observed_statistic == pytest.approx(statistic(inside), rel=1e-9)
-    draw, expected = stream(5, 2), []
+    draw, expected = make_stream(5, 2), []
     for _ in range(20):
         few = np.isin(np.arange(42), draw.choice(42, 12, replace=False, shuffle=False))
         expected.append(statistic(few if treated == 12 else ~few))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.streams import uniforms
+from cranfield.base.streams import draw_uniforms
 from cranfield.online import (
     interleave,
     measure,
@@ -181,7 +181,7 @@ def _interleaved(method: str) -> tuple[QueryLog, Any, np.ndarray[Any, Any]]:
         made = interleave(of, method, 3)
         drawn = made.draw(20, 4)
         grades = np.where(drawn.lists >= 0, drawn.lists % 2, -1)
-        clicked = simulated_user("informational").clicks(grades, uniforms(2, 0, 20, 6))
+        clicked = simulated_user("informational").clicks(grades, draw_uniforms(2, 0, 20, 6))
         wanted += made.outcomes(drawn.lists, clicked, drawn.teams).tolist()
         for k in range(20):
             page = len(pages)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from cranfield.base.errors import CranfieldError
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.online import side_by_side
 from tests.cli.running import cranfield
 from tests.online.refusals import check_refused
@@ -65,7 +65,7 @@ def test_the_bootstrap_draws_topics() -> None:
     """Two systems have a closed form: half the log odds of the wins in the drawn topics."""
     rows = [(f"t{k}", "x", "y", "a" if k % 3 else "b") for k in range(30)]
     result = side_by_side(rows, resamples=400, seed=3)
-    draws = stream(3).multinomial(30, np.full(30, 1 / 30), size=400)
+    draws = make_stream(3).multinomial(30, np.full(30, 1 / 30), size=400)
     wins = draws @ np.array([float(k % 3 > 0) for k in range(30)])
     samples = np.sort(np.log(wins / (30 - wins)) / 2)
     row = result.to_polars().row(0, named=True)

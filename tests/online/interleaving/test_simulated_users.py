@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.streams import uniforms
+from cranfield.base.streams import draw_uniforms
 from cranfield.online import CascadeUser, simulated_user
 from cranfield.online.interleaving.checks import PRESETS, STOP_RULES
 
@@ -45,7 +45,7 @@ def test_chances_are_those_of_all_click_vectors(name: str, stop: str) -> None:
 def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
     user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), stop_after=stop)
     grades, pages = (0, 2, 1, 1), 200_000
-    clicks = user.clicks(np.tile(grades, (pages, 1)), uniforms(5, 0, pages, 8))
+    clicks = user.clicks(np.tile(grades, (pages, 1)), draw_uniforms(5, 0, pages, 8))
     vectors = _vectors(user, grades)
     code = clicks @ [8, 4, 2, 1]
     found = np.bincount(code, minlength=16) / pages
@@ -60,7 +60,7 @@ def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
 def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
     user = simulated_user("informational", stop_after=stop)
     rows = np.array([grades] * 3)
-    numbers = uniforms(1, 0, 3, 2 * len(grades))
+    numbers = draw_uniforms(1, 0, 3, 2 * len(grades))
     clicks = user.clicks(rows, numbers)
     assert not clicks[rows < 0].any()
     assert (user.click_probabilities(rows)[rows < 0] == 0).all()
@@ -71,7 +71,7 @@ def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
 
 def test_perfect_and_stopping_after_clicks() -> None:
     grades = np.array([[0, 1, 0, 1]])
-    numbers = uniforms(2, 0, 1, 8)
+    numbers = draw_uniforms(2, 0, 1, 8)
     assert simulated_user("perfect").clicks(grades, numbers).tolist() == [[False, True] * 2]
     never = CascadeUser((0.0, 1.0), (1.0, 1.0), stop_after="clicked")
     assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]

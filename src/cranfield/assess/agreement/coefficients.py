@@ -12,19 +12,19 @@ import numpy as np
 
 from cranfield.assess.labels.reading import LABELS, read_labels, warn_of_summaries
 from cranfield.assess.labels.table import Labels, check_size
-from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
+from cranfield.base.arrays import Bools, Floats, Indices, Ints, slice_rows
 from cranfield.base.errors import (
     CranfieldError,
     InputError,
     PolicyError,
     as_array,
     check_integer,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.base.spec import Registry
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, some_of
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect, list_some
 from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import INDEX_NAME, fold_name
 from cranfield.sources.summaries import SUMMARIES
@@ -127,8 +127,8 @@ class Ratings:
         if reference is not None:
             if reference not in self.assessors:
                 raise PolicyError(
-                    f"unknown assessor {quoted(reference)}; expected one of:"
-                    f" {some_of(map(quoted, self.assessors), 10)}"
+                    f"unknown assessor {quote(reference)}; expected one of:"
+                    f" {list_some(map(quote, self.assessors), 10)}"
                 )
             is_reference = self.assessor == self.assessors.index(reference)
             first, second = is_reference[first_labels], is_reference[second_labels]
@@ -140,7 +140,7 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size and reference is not None:
-            raise CranfieldError(f"{quoted(reference)} has no unit in common with another assessor")
+            raise CranfieldError(f"{quote(reference)} has no unit in common with another assessor")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
@@ -197,13 +197,13 @@ def read_ratings(
             is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
             if any(is_id):
                 ids = [name for name, excluded in zip(columns, is_id, strict=True) if excluded]
-                warn(f"columns read as ids of units: {some_of(map(quoted, ids), 5)}")
+                warn(f"columns read as ids of units: {list_some(map(quote, ids), 5)}")
                 columns = [name for name in columns if name not in ids]
                 ratings = ratings[:, ~np.array(is_id)]
             unit_columns = _find_unit_columns(columns, ratings)
             if 0 < len(unit_columns) < len(columns):
                 warn(
-                    f"columns read as assessors: {some_of(map(quoted, unit_columns), 5)}; remove"
+                    f"columns read as assessors: {list_some(map(quote, unit_columns), 5)}; remove"
                     " columns that are not assessors"
                 )
             names, axis = columns, 1
@@ -288,7 +288,7 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     if columns["grade"] and not columns["worker"] and len(ratings.columns) > 2:
         raise InputError(
             "expected columns worker and grade, or a column of numbers for each assessor, got"
-            f" column {quoted(names[columns['grade'][0]])}, which is read as the grade of each row,"
+            f" column {quote(names[columns['grade'][0]])}, which is read as the grade of each row,"
             " without a column worker; remove or rename it",
             source="labels",
         )
@@ -301,7 +301,7 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     if text_column is not None:
         raise InputError(
             "expected columns worker and grade, or a column of numbers for each assessor, got text"
-            f" in column {quoted(text_column)}; for other names, use read_labels with"
+            f" in column {quote(text_column)}; for other names, use read_labels with"
             " columns={'worker': ..., 'grade': ...}; for grades in words, with worker_columns=[...]"
             " and grades={...}",
             source="labels",
@@ -315,7 +315,7 @@ def _convert_labels(labels: Labels) -> Ratings:
     pair, worker = labels.pair[rows], labels.worker[rows]
     rows = rows[np.append((pair[1:] != pair[:-1]) | (worker[1:] != worker[:-1]), True)]
     n_replaced = len(labels) - rows.size
-    note = f"{counted(n_replaced, 'label')} replaced by a later one of the same unit and assessor"
+    note = f"{inflect(n_replaced, 'label')} replaced by a later one of the same unit and assessor"
     return Ratings(
         labels.topics,
         labels.workers,
@@ -373,7 +373,7 @@ def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis:
     if invalid.size:
         raise CranfieldError(
             f"unknown grade {invalid[0]:g}; expected one of:"
-            f" {some_of((f'{grade:g}' for grade in scale), 10)}"
+            f" {list_some((f'{grade:g}' for grade in scale), 10)}"
         )
     codes = np.full(ratings.shape, -1, dtype=np.int64)
     codes[is_rated] = np.searchsorted(scale, ratings[is_rated])
@@ -384,11 +384,11 @@ def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis:
     assessor_names = tuple(map(str, range(1, n_assessors + 1) if names is None else names))
     if len({*assessor_names}) != len(assessor_names) or len(assessor_names) != n_assessors:
         expected = f"names must be {n_assessors} distinct names, one per assessor"
-        raise PolicyError(f"{expected}, got {some_of(map(quoted, assessor_names), 10)}")
+        raise PolicyError(f"{expected}, got {list_some(map(quote, assessor_names), 10)}")
     topic_of_unit = ["all"] * n_units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != n_units:
         raise PolicyError(
-            f"expected {counted(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
+            f"expected {inflect(n_units, 'topic')}, one per unit, got {len(topic_of_unit)}"
         )
     topic_codes = {topic: code for code, topic in enumerate(dict.fromkeys(topic_of_unit))}
     topic_of = np.array([topic_codes[topic] for topic in topic_of_unit], dtype=np.int64)
@@ -614,7 +614,7 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
     form = _FORM.fullmatch(str(text).strip())
     if not form:
         raise PolicyError(
-            f"expected a measure of agreement such as alpha or kappa(quadratic), got {quoted(text)}"
+            f"expected a measure of agreement such as alpha or kappa(quadratic), got {quote(text)}"
         )
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
@@ -626,7 +626,7 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
             distance = argument
         else:
             options = ", ".join([*(DISTANCES if formula.distance else ()), "rel=GRADE"])
-            raise PolicyError(f"{name} accepts {options}, got {quoted(argument)}")
+            raise PolicyError(f"{name} accepts {options}, got {quote(argument)}")
     if name == "AC2" and distance == "ordinal":
         raise PolicyError(
             "AC2 does not support the ordinal distance, which depends on how often each grade"
@@ -668,12 +668,12 @@ def bootstrap_topics(
     """Compute a statistic on bootstrap resamples of the topics; shape (resamples, ...)."""
     n_topics = len(tables.pairs)
     probabilities = np.full(n_topics, 1 / n_topics)
-    streams = [stream(seed, start) for start in range(0, resamples, RESAMPLES_PER_STREAM)]
+    streams = [make_stream(seed, start) for start in range(0, resamples, RESAMPLES_PER_STREAM)]
     size = RESAMPLES_PER_STREAM
     blocks = [rng.multinomial(n_topics, probabilities, size=size) for rng in streams]
     weights = np.concatenate(blocks)[:resamples].astype(np.float64)
     n_values = sum(counts[0].size for counts in (tables.pairs, tables.units, tables.proportions))
-    slices = row_slices(resamples, n_values * 2, MAX_VALUES)
+    slices = slice_rows(resamples, n_values * 2, MAX_VALUES)
     return np.concatenate([statistic(tables.sum_weighted(weights[rows])) for rows in slices])
 
 

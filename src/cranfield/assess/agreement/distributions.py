@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, as_array, check_choice, check_list, quoted
+from cranfield.base.errors import PolicyError, as_array, check_choice, check_list, quote
 from cranfield.base.kinds import OneOf
 
 ROUNDING = 1e-6  # Maximum deviation from 1 of a sum of rounded proportions
@@ -196,7 +196,7 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     for label in (*gold_labels, *labels):
         if label not in index_of:
             names = ", ".join(map(str, index_of))
-            raise PolicyError(f"unknown class {quoted(label)}; expected one of: {names}")
+            raise PolicyError(f"unknown class {quote(label)}; expected one of: {names}")
     joint = np.zeros((len(index_of), len(index_of)))
     for gold_label, label in zip(gold_labels, labels, strict=True):
         joint[index_of[gold_label], index_of[label]] += 1

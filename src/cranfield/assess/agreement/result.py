@@ -20,9 +20,9 @@ from cranfield.assess.agreement.coefficients import (
     read_ratings,
 )
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_list, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_list, quote
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, Result
 from cranfield.tabular import Table, format_number
 
@@ -112,7 +112,7 @@ class Agreement(Result):
         """
         assessor_sets = [{*comparison} for comparison in self.comparisons]
         if {*assessors} not in assessor_sets:
-            listing = ", ".join(map(quoted, assessors))
+            listing = ", ".join(map(quote, assessors))
             raise PolicyError(f"expected assessors that were compared, got {listing}")
         index = assessor_sets.index({*assessors})
         row = slice(index, index + 1)
@@ -166,7 +166,7 @@ class Agreement(Result):
             values = getattr(self, name), getattr(other, name)
             if values[0] != values[1]:
                 expected = f"both agreements must have the same {name.replace('_', ' ')}"
-                raise PolicyError(f"{expected}, got {' and '.join(map(quoted, values))}")
+                raise PolicyError(f"{expected}, got {' and '.join(map(quote, values))}")
         n_own, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n_own}:
             raise PolicyError(
@@ -215,7 +215,7 @@ class Agreement(Result):
         notes = []
         if n_undefined := int(is_undefined.sum()):
             notes.append(
-                f"{counted(n_undefined, 'value')} undefined: no unit has two labels, or too few"
+                f"{inflect(n_undefined, 'value')} undefined: no unit has two labels, or too few"
                 " distinct grades occur"
             )
         if self.interval == "none":
@@ -229,13 +229,13 @@ class Agreement(Result):
         has_no_interval = np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]
         if n_without := int(has_no_interval.sum()):
             notes.append(
-                f"{counted(n_without, 'value')} without a confidence interval: agreement is equal"
+                f"{inflect(n_without, 'value')} without a confidence interval: agreement is equal"
                 " in all topics, or undefined if a topic is excluded (jackknife)"
             )
         n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_excluded and self.interval == "bootstrap":
             notes.append(
-                f"{counted(n_excluded, 'resample')} of the topics with undefined values, which"
+                f"{inflect(n_excluded, 'resample')} of the topics with undefined values, which"
                 " their confidence intervals exclude"
             )
         return notes
@@ -304,13 +304,13 @@ class Agreement(Result):
                     row.append(f"[{low}, {high}]" if low else "-")
             rows.append(row)
         n_hidden = len(self.comparisons) - len(rows)
-        remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []
+        remarks = [f"{inflect(n_hidden, 'other comparison')} not shown"] if n_hidden else []
         name = "Difference of agreement" if self.is_difference else "Agreement"
         title = f"{name} over {self._describe_intervals()}"
         return Table(title, head, rows, remarks=[*self.notes, *remarks])
 
     def _describe_intervals(self) -> str:
-        topics = counted(len(self.topic_names), "topic")
+        topics = inflect(len(self.topic_names), "topic")
         if self.interval == "none":
             return topics
         level = f"{100 * self.confidence:g}% confidence intervals"
@@ -318,7 +318,7 @@ class Agreement(Result):
         return f"{topics}, {level} by {self.interval} over topics{resampling}"
 
     def heading(self) -> list[str]:
-        size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
+        size = f"{inflect(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
         return [f"{'difference of ' if self.is_difference else ''}{measures}: {size}"]
 
@@ -445,7 +445,7 @@ def agreement_of(
     # Units with a label add 1 to the proportions; those with several labels also to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not is_pairwise and n_single and any(str(c).startswith("AC") for c in coefficients):
-        units = counted(n_single, "unit")
+        units = inflect(n_single, "unit")
         note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)
     value = compute_values(tables.sum_topics())

@@ -20,11 +20,11 @@ from cranfield.assess.estimates.means import (
 from cranfield.assess.judges.reading import Panel, describe_unparsed
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.collection.qrels import Qrels
-from cranfield.evaluation.probable_scores import contributions
+from cranfield.evaluation.probable_scores import compute_contributions
 from cranfield.measures.base import Measure
 
 
@@ -149,7 +149,7 @@ def collect_sampled_documents(
     docs = pool_index[view.judgment]
     scores = np.zeros((2, n_systems, sampled_docs.size))
     for k, grades in enumerate((labels.human[docs], view.grade)):
-        terms = contributions(measure, judged, view.rank, grades)
+        terms = compute_contributions(measure, judged, view.rank, grades)
         scores[k, view.cell // n_topics, sample_index[docs]] = terms
     human, judge = scores
     judge_scores = measure.score(judged)
@@ -164,7 +164,7 @@ def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Flo
     n_sampled = sizes[code].astype(np.float64)
     unsampled_factor = np.sqrt(1 - inclusion)
     # N is n / pi.
-    stratum_factor = unsampled_factor * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
+    stratum_factor = unsampled_factor * divide(np.sqrt(divide(n_sampled, n_sampled - 1)), inclusion)
     means = sum_rows(values, code, sizes.size) / sizes
     centred = values - np.where(is_independent, 0.0, means[:, code])
     factor = np.where(is_independent, unsampled_factor / inclusion, stratum_factor)
@@ -246,13 +246,13 @@ def estimate_scores(
     else:
         # Topics are sampled independently, so a topic's lambda is learned from other folds only.
         n_folds = fit.count_folds(n_topics)
-        fold = stream(fit.seed).permutation(n_topics) % n_folds
+        fold = make_stream(fit.seed).permutation(n_topics) % n_folds
         numerator, denominator = (
             (sums := sum_rows(products, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
             - sums
             for products in (human_errors * judge_errors, judge_errors**2)
         )
-        weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
+        weight = np.clip(divide(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
     human_sums, judge_sums = (
         sum_rows(values / sample.inclusion, sample.topic, n_topics).T
         for values in (sample.human, sample.judge)

@@ -12,8 +12,8 @@ import polars as pl
 from cranfield.assess.estimates.means import PPIMeans, name_notes, stratified_mean
 from cranfield.assess.judges.reading import Judge, describe_unparsed, drop_unsampled, read_panel
 from cranfield.assess.sampling_designs import allocation
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 
@@ -69,7 +69,7 @@ class PPIGrades(Result):
         return {"ppi": self.means, "strata": self.strata}
 
     def heading(self) -> list[str]:
-        judges = counted(self.means["judge"].n_unique(), "judge")
+        judges = inflect(self.means["judge"].n_unique(), "judge")
         return [
             f"prediction-powered grades by {judges}: people judged a random sample of each grade;"
             f" {100 * (1 - self.alpha):g}% confidence intervals"
@@ -169,7 +169,7 @@ def _check_sample(human: Qrels, judge: Judge) -> None:
     bounds = strata.agg(low=inclusion.min(), high=inclusion.max()).sort("label")
     for label, low, high in bounds.filter(pl.col("high") > MAX_RATIO * pl.col("low")).rows():
         raise PolicyError(
-            f"documents with the same grade by {quoted(judge.name)} must have the same inclusion"
+            f"documents with the same grade by {quote(judge.name)} must have the same inclusion"
             f" probability, got {low:g} to {high:g} for grade {label}; for a sample of the"
             " documents of each topic, estimate scores of runs with unit='document'"
         )
@@ -184,7 +184,7 @@ def _note_unjudged_topics(human: Qrels, judge: Judge) -> list[str]:
     if unjudged_topics.is_empty():
         return []
     return [
-        f"people judged no document of {counted(unjudged_topics.height, 'topic')}, where a random"
+        f"people judged no document of {inflect(unjudged_topics.height, 'topic')}, where a random"
         f" sample would have {MIN_EXPECTED} or more on average; the intervals assume a random"
         " sample from all topics, and are too narrow if people judged some topics only"
     ]
@@ -197,8 +197,8 @@ def _match_grades(human: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
     unlabelled = judgments.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)
-        documents = counted(unlabelled.height, "document")
-        reason = f"people judged {documents} that {quoted(judge.name)} did not label"
+        documents = inflect(unlabelled.height, "document")
+        reason = f"people judged {documents} that {quote(judge.name)} did not label"
         reason += describe_unparsed(judge)
         advice = "add the labels, or remove these judgments"
         raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)

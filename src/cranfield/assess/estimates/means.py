@@ -19,11 +19,11 @@ from cranfield.base.errors import (
     check_integer,
     check_number,
     check_proportion,
-    quoted,
+    quote,
 )
-from cranfield.base.streams import stream
-from cranfield.base.text import plain, some_of
-from cranfield.collection.judged.rows import number_rows, ratio
+from cranfield.base.streams import make_stream
+from cranfield.base.text import list_some, sanitise
+from cranfield.collection.judged.rows import divide, number_rows
 from cranfield.result import Column, Columns, Result
 
 ROUNDING = 1e-12  # Relative rounding error, below which a value counts as 0
@@ -129,7 +129,7 @@ class PPIMeans(Result):
 def name_notes(means: PPIMeans, names: Sequence[str]) -> list[str]:
     """Return the notes on means with the names of up to three means that they apply to."""
     return [
-        f"mean of {some_of(map(plain, compress(names, is_affected)), 3)}: {note}"
+        f"mean of {list_some(map(sanitise, compress(names, is_affected)), 3)}: {note}"
         for is_affected, note in means._remarks
     ]
 
@@ -232,8 +232,8 @@ def compute_intervals(
 
 def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:
     """Compute Satterthwaite's degrees of freedom for sums of variances; infinite if all are 0."""
-    denominator = ratio(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
-    freedom = ratio(variances.sum(axis=1) ** 2, denominator)
+    denominator = divide(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
+    freedom = divide(variances.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
 
 
@@ -260,8 +260,8 @@ def compute_out_of_fold_moments(
         sums = [total.sum(axis=-1, keepdims=True) - total for total in sums]
     n, y, f, yf, ff = sums
     return (
-        np.where(n > 1, ratio(yf - ratio(y * f, n), n - 1), 0.0),
-        np.where(n > 1, ratio(ff - ratio(f * f, n), n - 1), 0.0),
+        np.where(n > 1, divide(yf - divide(y * f, n), n - 1), 0.0),
+        np.where(n > 1, divide(ff - divide(f * f, n), n - 1), 0.0),
     )
 
 
@@ -365,9 +365,9 @@ def estimate_means(
     label_part[means.row, means.item] = (means.residual - means.mean[means.row]) / n[means.row]
     human_mean = np.where(is_other, 0.0, y).sum(axis=1) / n
     human_part = np.where(is_other, 0.0, y - human_mean[:, None]) / n[:, None]
-    judge_mean = ratio(np.where(is_other, f, 0.0).sum(axis=1), n_others)
+    judge_mean = divide(np.where(is_other, f, 0.0).sum(axis=1), n_others)
     other_part = np.where(is_other, f - judge_mean[:, None], 0.0)
-    other_part *= ratio(means.lambda_, n_others)[:, None]
+    other_part *= divide(means.lambda_, n_others)[:, None]
     variance, other_variance, human_variance = (
         _sum_variance(first, second, ~is_other, units)
         for first, second in ((label_part, other_part), (zeros, other_part), (human_part, zeros))
@@ -378,7 +378,7 @@ def estimate_means(
     freedom = (means.n_units - 1).astype(np.float64)
     label_variance = np.where(is_constant, 0.0, np.maximum(variance - other_variance, 0.0))
     # Labels of a cluster are correlated, which reduces the effective number of labels.
-    design_effect = ratio(label_variance, ratio((label_part**2).sum(axis=1) * n, n - 1.0))
+    design_effect = divide(label_variance, divide((label_part**2).sum(axis=1) * n, n - 1.0))
     inverse_size = np.where(is_constant, 1 / means.n_units, np.maximum(design_effect, 1.0) / n)
     is_independent = means.n_units == n
     label_variance = np.where(is_independent, label_variance * (n - 1) / n, label_variance)
@@ -414,14 +414,14 @@ def _sum_variance(
     parts = ((label_part, is_labelled), (other_part, ~is_labelled))
     if (units == np.arange(units.size)).all():
         first, second = (
-            ratio(n := mask.sum(axis=1), n - 1) * (terms**2).sum(axis=1) for terms, mask in parts
+            divide(n := mask.sum(axis=1), n - 1) * (terms**2).sum(axis=1) for terms, mask in parts
         )
         return np.asarray(first + second)
     n_units = int(units.max()) + 1
 
     def scale_sums(terms: Floats, mask: Bools) -> Floats:
         n = (sum_rows(mask, units, n_units) > 0).sum(axis=1)
-        return np.asarray(sum_rows(terms, units, n_units) * np.sqrt(ratio(n, n - 1))[:, None])
+        return np.asarray(sum_rows(terms, units, n_units) * np.sqrt(divide(n, n - 1))[:, None])
 
     return np.asarray(((scale_sums(*parts[0]) + scale_sums(*parts[1])) ** 2).sum(axis=1))
 
@@ -450,7 +450,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     label, pred = y[row, item], centred[row, item]
     # Units are in the same random order for each mean; the labelled ones are assigned to folds.
     n_all_units = int(units.max(initial=-1)) + 1
-    shuffled = stream(fit.seed).permutation(n_all_units)[units]
+    shuffled = make_stream(fit.seed).permutation(n_all_units)[units]
     labelled_units, unit_index = np.unique(row * n_all_units + shuffled[item], return_inverse=True)
     n_units = np.bincount(labelled_units // n_all_units, minlength=n_means)
     n_others = n_items - n_labels
@@ -468,18 +468,18 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
         folds = fit.count_folds(int(n_units.max()))
         fold = (number_rows(labelled_units // n_all_units) - 1)[unit_index] % folds
         covariance, _ = compute_out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
-        judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
+        judge_variance = divide((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
-            lambdas = ratio(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
+            lambdas = divide(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
         weight = np.where(has_variance, np.clip(lambdas, 0.0, 1.0), 0.0)
     else:
         weight = np.where(has_variance, fit.lambda_, 0.0)
     residual = label - weight * pred
-    mean = ratio(sum_by_cell(residual, row, (n_means,)), n_labels)
-    lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
+    mean = divide(sum_by_cell(residual, row, (n_means,)), n_labels)
+    lambda_ = divide(sum_by_cell(weight, row, (n_means,)), n_labels)
     labelled_sums = sum_by_cell(pred, row, (n_means,))
     # The judge's labels are centred, so those of other items sum to minus the labelled sum.
-    estimate = mean - lambda_ * ratio(labelled_sums, n_others)
+    estimate = mean - lambda_ * divide(labelled_sums, n_others)
     return FittedMeans(row, item, residual, n_labels, n_units, mean, lambda_, estimate)
 
 
@@ -565,14 +565,14 @@ def stratified_mean(
         raise PolicyError(
             f"expected human labels of at least 2 items of each stratum, or of all, got"
             f" {n[mean_index, stratum]} of {int(sizes[stratum])} items in stratum"
-            f" {quoted(np.asarray(strata)[np.argmax(code == stratum)])}"
+            f" {quote(np.asarray(strata)[np.argmax(code == stratum)])}"
         )
     pred, label = (f - mean[:, code])[row, item], y[row, item]
-    scale = (sizes / sizes.sum()) ** 2 * ratio(1 - n / sizes, n)
+    scale = (sizes / sizes.sum()) ** 2 * divide(1 - n / sizes, n)
     weight, correction = np.full(label.size, lambda_ or 0.0), pred
     if lambda_ is None:
         # Items of each stratum are assigned to the folds in random order, round-robin.
-        random_order = stream(seed).permutation(y.shape[1])[item]
+        random_order = make_stream(seed).permutation(y.shape[1])[item]
         order = np.lexsort((random_order, cell))
         fold = np.empty(cell.size, dtype=np.int64)
         n_folds = fit.count_folds(int(n.max()))
@@ -582,13 +582,13 @@ def stratified_mean(
             np.einsum("rh,rhk->rk", scale, moment)
             for moment in compute_out_of_fold_moments(label, pred, cell, fold, n_folds, n.shape)
         )
-        weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
+        weight = np.clip(divide(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
         correction = _compute_corrections(pred, cell, fold, n_folds, np.tile(sizes, n_means))
 
     def compute_variances(values: Floats) -> Floats:
         """Compute the contribution of each stratum to the variance; shape (means, strata)."""
-        centred = values - ratio(sum_by_cell(values, cell, n.shape), n).ravel()[cell]
-        return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, n.shape), n - 1))
+        centred = values - divide(sum_by_cell(values, cell, n.shape), n).ravel()[cell]
+        return np.asarray(scale * divide(sum_by_cell(centred**2, cell, n.shape), n - 1))
 
     sums = sum_by_cell(label - weight * correction, cell, n.shape)
     (variance, freedom), (human_variance, human_freedom) = (
@@ -596,12 +596,12 @@ def stratified_mean(
         for terms in (compute_variances(label - weight * pred), compute_variances(label))
     )
     n_labels = n.sum(axis=1)
-    mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
+    mean_weight = divide(sum_by_cell(weight, row, (n_means,)), n_labels)
     has_few = has_few_errors(y, f, n_labels, mean_weight)
     max_grade, judge_mean = find_highest_grade(y, f), f.mean(axis=1)
     # Size of a simple random sample with the same variance, if all strata had the same variance.
     inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
-    estimate = ratio(sums, n) @ sizes / sizes.sum()
+    estimate = divide(sums, n) @ sizes / sizes.sum()
     grade_intervals = GradeIntervals(
         max_grade, judge_mean, variance, zeros, inverse_size, zeros + np.inf
     )

@@ -39,14 +39,14 @@ from cranfield.assess.judges.reading import (
     set_highest_grade,
 )
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quoted
+from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, format_range, plain
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_range, inflect, sanitise
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import evaluate_answers, score
 from cranfield.measures import parse_measures
@@ -96,9 +96,9 @@ class TopicEstimates:
         means = fit_means(self.human, self.judge, np.arange(n_topics), self.fit)
         is_judged = ~np.isnan(self.human[0])
         n_judged, n_unjudged = int(is_judged.sum()), int((~is_judged).sum())
-        unjudged_topics = stream(self.fit.seed, 1).permutation(np.flatnonzero(~is_judged))
+        unjudged_topics = make_stream(self.fit.seed, 1).permutation(np.flatnonzero(~is_judged))
         scores = self.judge[:, unjudged_topics]
-        centred = scores - ratio(scores.sum(axis=1), np.full(n_systems, n_unjudged))[:, None]
+        centred = scores - divide(scores.sum(axis=1), np.full(n_systems, n_unjudged))[:, None]
         # Unjudged topics are distributed in rounds, of which the last is padded with zeros.
         n_rounds = -(-n_unjudged // n_judged)
         centred = np.pad(centred, ((0, 0), (0, n_rounds * n_judged - n_unjudged)))
@@ -168,7 +168,7 @@ class PPIScores(Result):
         return frame.with_columns(pl.Series("by judge", self.by_judge))
 
     def _describe_size(self) -> str:
-        units = counted(self.means.n_items, self.unit)
+        units = inflect(self.means.n_items, self.unit)
         return f"{self.means.human[0]:,} of {units} judged by people"
 
     def tables(self) -> list[Table]:
@@ -187,7 +187,7 @@ class PPIScores(Result):
             bounds = format_interval(row["low"], row["high"])
             interval = f"{level} interval {bounds}" if bounds else "no interval"
             notes.append(
-                f"{plain(row['system'])} minus {plain(row['other'])}:"
+                f"{sanitise(row['system'])} minus {sanitise(row['other'])}:"
                 f" {format_number(row['estimate'])} ({interval}), lambda"
                 f" {format_number(row['lambda'])}"
             )
@@ -218,7 +218,7 @@ class PPIScores(Result):
         return frame.hstack(_select_columns(self._data.compute_differences(first, second)))
 
     def heading(self) -> list[str]:
-        return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._describe_size()}"]
+        return [f"{self.measure}, {inflect(len(self.systems), 'system')}: {self._describe_size()}"]
 
 
 def _list_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -424,7 +424,7 @@ def _estimate_by_topic(
     human[rows] = human_scores.values
     notes = [*_collect_label_notes(judged, measure, judge.name), *describe_unlabelled(panel)]
     if judge.n_unparsed:
-        answers = counted(judge.n_unparsed, "answer")
+        answers = inflect(judge.n_unparsed, "answer")
         notes.append(
             f"{answers} of {judge.name} without a grade: in scores by the judge, documents without"
             " another answer are unjudged"
@@ -509,7 +509,7 @@ def _estimate_by_document(
         raise PolicyError(f"{reason}; use fixed_topics=True and lambda_=1")
     notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
-        n_unlabelled = counted(labels.n_unlabelled, "document")
+        n_unlabelled = inflect(labels.n_unlabelled, "document")
         remark = describe_unparsed(panel.judges[0])
         notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0{remark}")
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
@@ -579,12 +579,12 @@ class PPIAnswers(TableResult):
         """
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
-            raise PolicyError(f"a difference requires two systems, got {quoted(systems[0])}")
+            raise PolicyError(f"a difference requires two systems, got {quote(systems[0])}")
         for first, second in _list_pairs(systems, baseline):
             pair, names = [first, second], {"system": systems[first], "other": systems[second]}
             has_answer, is_labelled = data.has_answer[:, pair], ~np.isnan(data.human[:, pair])
             if (has_answer.all(axis=1) & (is_labelled[:, 0] != is_labelled[:, 1])).any():
-                systems_text = f"{quoted(systems[first])} and {quoted(systems[second])}"
+                systems_text = f"{quote(systems[first])} and {quote(systems[second])}"
                 raise PolicyError(f"people must label answers of {systems_text} to the same topics")
             human = np.where(has_answer, data.human[:, pair], 0.0)
             scores = (human[:, 0] - human[:, 1], data.judge[:, first] - data.judge[:, second])
@@ -664,7 +664,7 @@ def ppi_answers(
     for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
-            reason = f"people labelled an answer of {quoted(system)} that the judge did not label"
+            reason = f"people labelled an answer of {quote(system)} that the judge did not label"
             raise InputError(reason, topic=topic)
         human_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)

@@ -14,9 +14,9 @@ from cranfield.assess.agreement.coefficients import MIN_SPREAD
 from cranfield.assess.judges.rankings import compute_ranks, score_by_judges
 from cranfield.assess.judges.reading import tabulate
 from cranfield.base.arrays import Bools, round_for_ranking
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import UnitInterval, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.result import Column, Columns, TableResult, format_table
 from cranfield.sources import schemas
@@ -47,8 +47,8 @@ def read_families(families: Any) -> dict[str, set[str]]:
     families_of: dict[str, set[str]] = {}
     for name, family in pairs:
         if not isinstance(family, (str, int)):
-            reason = f"family of {quoted(name)} must be text or an integer"
-            raise PolicyError(f"{reason}, got {quoted(family)}")
+            reason = f"family of {quote(name)} must be text or an integer"
+            raise PolicyError(f"{reason}, got {quote(family)}")
         families_of.setdefault(str(name), set()).add(str(family))
     return families_of
 
@@ -133,7 +133,7 @@ class SelfPreference(TableResult):
             " systems; shift: score by the judge minus score by human labels, negated if lower"
             " scores are better; the judge's own run counts in neither group",
             f"low, high: {level} t interval over topics; simultaneous low, simultaneous high:"
-            f" simultaneous for {counted(n_judges, 'judge')} (Bonferroni)",
+            f" simultaneous for {inflect(n_judges, 'judge')} (Bonferroni)",
         ]
         groups = self.rows.group_by(["measure"], maintain_order=True)
         tables = [
@@ -143,8 +143,8 @@ class SelfPreference(TableResult):
         return [replace(table, notes=notes) for table in tables]
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
-        return [f"{sizes}: {some_of(self.measures, 5)}"]
+        sizes = f"{inflect(len(self.judges), 'judge')}, {inflect(len(self.systems), 'system')}"
+        return [f"{sizes}: {list_some(self.measures, 5)}"]
 
 
 def self_preference(
@@ -228,15 +228,15 @@ def self_preference(
     is_estimable = is_in_family.any(axis=1) & is_other.any(axis=1)
     unknown_names = [name for name in families_of if name not in {*names, *judge_scores.systems}]
     note = (
-        f"families: {len(unknown_names):,} of {counted(len(families_of), 'name')} not found among"
-        f" the judges and systems: {some_of(map(quoted, unknown_names), 5)}"
+        f"families: {len(unknown_names):,} of {inflect(len(families_of), 'name')} not found among"
+        f" the judges and systems: {list_some(map(quote, unknown_names), 5)}"
     )
     if not is_estimable.any():
         reason = "expected a judge with systems of its family and of other families, got none"
         raise PolicyError(f"{reason}; {note}" if unknown_names else reason)
     notes = [*judge_scores.notes, *([note] if unknown_names else [])]
     if not is_estimable.all():
-        excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
+        excluded = list_some((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
             "no bias computed for judges that lack systems of their own family or of other"
             f" families: {excluded}"
@@ -264,7 +264,7 @@ def self_preference(
                 standard_error[cell] = differences.std(ddof=1) / np.sqrt(n_topics[cell])
     bias = family_shift - other_shift
     if (is_constant := (n_topics > 1) & np.isnan(standard_error) & ~np.isnan(bias)).any():
-        n_pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
+        n_pairs = f"{inflect(int(is_constant.sum()), 'pair')} of measure and judge"
         notes.append(f"no interval for the bias of {n_pairs}: the bias is the same on every topic")
     df = np.maximum(n_topics - 1, 1)
     simultaneous_level = 1 - (1 - confidence) / int(is_estimable.sum())
@@ -329,7 +329,7 @@ class ScoreBias(TableResult):
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
-        return [f"bias of scores: {counted(self.rows.height, 'value')}"]
+        return [f"bias of scores: {inflect(self.rows.height, 'value')}"]
 
 
 def score_bias(

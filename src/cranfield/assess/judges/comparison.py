@@ -33,8 +33,8 @@ from cranfield.assess.labels.table import check_size
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
-from cranfield.base.proportions import wilson
-from cranfield.base.text import counted
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.text import inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, format_table
 from cranfield.tabular import Table, format_interval, format_number
@@ -71,7 +71,9 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
         is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
     )
     df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
-    low, high = wilson(proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2))
+    low, high = compute_wilson(
+        proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
+    )
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
@@ -331,7 +333,7 @@ class JudgeComparison(Result):
         return Table(title, head, rows, (0,), (note,))
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.topics), 'topic')}"
+        sizes = f"{inflect(len(self.judges), 'judge')}, {inflect(len(self.topics), 'topic')}"
         return [f"{sizes}, grades {self.scale[0]} to {self.scale[-1]}"]
 
 

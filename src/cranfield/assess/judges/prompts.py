@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
@@ -259,8 +259,8 @@ class ParsedAnswers(TableResult):
         other_counts = ", ".join(f"{counts[name]:,} {name}" for name in names[1:])
         return [
             f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
-            f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
-            f" {other_counts}; {counted(self.n_duplicates, 'duplicate answer')}",
+            f" {inflect(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
+            f" {other_counts}; {inflect(self.n_duplicates, 'duplicate answer')}",
             f"rule: {self.rule}",
         ]
 
@@ -307,13 +307,13 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
             answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(
         ~table.frame["id"].is_first_distinct(),
-        lambda row: f"prompt {quoted(row['id'])} occurs twice",
+        lambda row: f"prompt {quote(row['id'])} occurs twice",
     )
     answer_table.refuse(
         ~answer_table.frame["id"].is_in(table.frame["id"].to_list()),
         lambda row: (
-            f"expected the id of a prompt, such as {quoted(table.frame['id'][0])}, got"
-            f" {quoted(row['id'])}; the id (custom_id) of an answer must be that of its prompt in"
+            f"expected the id of a prompt, such as {quote(table.frame['id'][0])}, got"
+            f" {quote(row['id'])}; the id (custom_id) of an answer must be that of its prompt in"
             " the file of prompts"
         ),
     )

@@ -26,11 +26,11 @@ from cranfield.base.errors import (
     MeasureError,
     PolicyError,
     collect_warnings,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.base.kinds import UnitInterval, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.run import Run
@@ -120,12 +120,12 @@ def score_by_judges(
         try:
             values[:, k] = orient_scores(evaluate_aspect(judged.side_data.aspects[name]))
         except MeasureError as error:
-            raise MeasureError(f"labels of {quoted(name)}: {error}") from None
+            raise MeasureError(f"labels of {quote(name)}: {error}") from None
         labelled_topics = find_judged_topics(qrels)
         is_missing = [topic not in labelled_topics for topic in judged.topics]
         values[:, k, is_missing] = np.nan
         if any(is_missing):
-            topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
+            topics = f"{sum(is_missing):,} of {inflect(len(is_missing), 'topic')}"
             missing_notes.append(f"{name}: {topics} excluded: not labelled by the judge")
     human_evaluation = evaluate_aspect(judged)
     gaps = [] if is_condensed else describe_unjudged(panel)
@@ -261,8 +261,8 @@ class JudgeRankings(Result):
         return tables
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
-        return [f"{sizes}: {some_of(self.measures, 5)}"]
+        sizes = f"{inflect(len(self.judges), 'judge')}, {inflect(len(self.systems), 'system')}"
+        return [f"{sizes}: {list_some(self.measures, 5)}"]
 
 
 def judge_rankings(

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from cranfield.assess.judges.prompts import ANSWERS
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
+from cranfield.base.errors import InputError, PolicyError, check_integer, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import list_run_files
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, request_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.pairs import row_error
+from cranfield.collection.pairs import make_row_error
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
@@ -73,7 +73,7 @@ class Judge:
     def __repr__(self) -> str:
         counts = f", {self.n_unparsed:,} unparsed" * bool(self.n_unparsed)
         counts += f", {self.n_clipped:,} clipped" * bool(self.n_clipped)
-        return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
+        return f"Judge({quote(self.name)}: {inflect(len(self.labels), 'label')}{counts})"
 
 
 def describe_unparsed(judge: Judge) -> str:
@@ -142,7 +142,7 @@ def read_judges(
     names = [judge.name for judge in judges]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        reason = f"two judges have the name {quoted(duplicate)}; set distinct names by NAME=FILE"
+        reason = f"two judges have the name {quote(duplicate)}; set distinct names by NAME=FILE"
         raise PolicyError(reason)
     return judges
 
@@ -214,7 +214,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
     if rows.is_empty():
-        reason = f"expected answers with grades, got {counted(n_answers, 'answer')} without a grade"
+        reason = f"expected answers with grades, got {inflect(n_answers, 'answer')} without a grade"
         raise InputError(reason, source=table.source)
     table = table.gather(rows)
     grade_map = options["grades"]
@@ -306,7 +306,7 @@ def read_scale(scale: Any, min_grade: int = 0) -> GradeScale:
     for end in ends or ():
         check_integer("a grade of a scale", end, min_grade)
     if ends is None or ends[0] > ends[1]:
-        reason = f"scale must be a lowest and highest grade, such as 0..3, got {quoted(scale)}"
+        reason = f"scale must be a lowest and highest grade, such as 0..3, got {quote(scale)}"
         raise PolicyError(reason)
     return GradeScale(int(ends[0]), int(ends[1]))
 
@@ -350,9 +350,9 @@ def read_panel(
     n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
     notes = []
     if n_negative:
-        notes.append(f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}")
+        notes.append(f"{inflect(n_negative, 'human grade')} below 0 counted as {scale.low}")
     notes += [
-        f"{judge.name}: {counted(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
+        f"{judge.name}: {inflect(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
         for judge in (fitted_human, *fitted_judges)
         if judge.n_clipped
     ]
@@ -379,7 +379,7 @@ def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin
         if grade >= 0:
             advice += ", or scale='...' to set another scale"
         message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
-        raise row_error(labels, message, row)
+        raise make_row_error(labels, message, row)
     clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
     n_clipped = judge.n_clipped + int(is_outside.sum())
     return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
@@ -455,9 +455,9 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     human_labels, labels = panel.human, judge.labels
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
-        reason = f"{quoted(judge.name)} labelled no document that people judged"
+        reason = f"{quote(judge.name)} labelled no document that people judged"
         pairs = (source.to_polars().row(0) for source in (labels, human_labels))
-        label, judgment = (f"({quoted(topic)}, {quoted(doc)})" for topic, doc, *_ in pairs)
+        label, judgment = (f"({quote(topic)}, {quote(doc)})" for topic, doc, *_ in pairs)
         raise InputError(
             f"{reason}; check the ids of topics and documents: the first label is of {label}, the"
             f" first judgment of {judgment}",

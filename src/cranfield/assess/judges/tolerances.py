@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import polars as pl
 from scipy.special import stdtrit
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import counted, did_you_mean, names_or_count
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import format_names, inflect, suggest_names
 from cranfield.result import Column, Columns, Result, TableResult
 from cranfield.sources.values import parse_number
 
@@ -66,8 +66,8 @@ def find_quantity(name: str) -> Quantity:
     general_name = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", general_name)
     if general_name not in QUANTITIES:
         expected = f"expected one of: {', '.join(QUANTITIES)}"
-        hint = did_you_mean(name, QUANTITIES, otherwise=expected)
-        raise PolicyError(f"unknown quantity {quoted(name)} of a tolerance{hint}")
+        hint = suggest_names(name, QUANTITIES, otherwise=expected)
+        raise PolicyError(f"unknown quantity {quote(name)} of a tolerance{hint}")
     return QUANTITIES[general_name]
 
 
@@ -91,7 +91,7 @@ def check_tolerances(
             expected = "a number" if number is None else bounds
             if str(value).rstrip().endswith("%"):
                 expected += " in the unit of the quantity, not a percentage"
-            raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
+            raise PolicyError(f"tolerance of {name} must be {expected}, got {quote(value)}")
         values[name] = number
     return values
 
@@ -177,7 +177,7 @@ class Decisions(TableResult):
                 sentences += [self._describe(row, subject, condition) for row in group.to_dicts()]
                 continue
             judges = {name: group.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
-            counts = [f"{k} for {names_or_count(v, 'judge')}" for k, v in judges.items() if v]
+            counts = [f"{k} for {format_names(v, 'judge')}" for k, v in judges.items() if v]
             sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
 
@@ -194,13 +194,13 @@ class Decisions(TableResult):
         if row["topics"] is not None:
             scope = " for all systems, each" if system else ","
             text += (
-                f" About {counted(row['topics'], 'topic')} in total would be enough{scope} with the"
+                f" About {inflect(row['topics'], 'topic')} in total would be enough{scope} with the"
                 " same estimate and standard deviation."
             )
         return text
 
     def heading(self) -> list[str]:
-        return [counted(self.rows.height, "decision")]
+        return [inflect(self.rows.height, "decision")]
 
     def _frame(self) -> pl.DataFrame:
         is_empty = self.rows["topics"].is_null().all()
@@ -297,7 +297,7 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         if name not in statistics:
             available = ", ".join(key for key in statistics if key.split()[0] in QUANTITIES)
             raise PolicyError(
-                f"{quoted(name)} is undefined for these grades; expected one of: {available}"
+                f"{quote(name)} is undefined for these grades; expected one of: {available}"
             )
         frame = frame.filter(statistic=name).with_columns(measure=pl.lit(""))
     elif table == "rankings":
@@ -341,6 +341,6 @@ def _parse_systems(name: str, systems: tuple[str, ...]) -> tuple[str, str]:
     pairs = [(a, b) for a, b in pairs if {a, b} <= {*systems} and a != b]
     if len(pairs) != 1:
         raise PolicyError(
-            f"difference(A, B) requires two systems of: {', '.join(systems)}; got {quoted(text)}"
+            f"difference(A, B) requires two systems of: {', '.join(systems)}; got {quote(text)}"
         )
     return pairs[0]

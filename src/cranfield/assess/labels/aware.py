@@ -18,9 +18,9 @@ from cranfield.assess.labels.consensus import align_weights, compute_proportions
 from cranfield.assess.labels.reading import match_gold
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quote
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.streams import named_stream
+from cranfield.base.streams import make_named_stream
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
@@ -68,8 +68,10 @@ def draw_random_grades(
     order = order[np.argsort(labels.topic_of[order], kind="stable")]
     ends = np.cumsum(np.bincount(labels.topic_of, minlength=len(labels.topics)))
     for topic, rows in zip(labels.topics, np.split(order, ends[:-1]), strict=True):
-        is_relevant = named_stream(seed, topic, kind).random((draws, rows.size)) < probability
-        choice = named_stream(seed, topic, kind, 1).integers(relevant.size, size=is_relevant.shape)
+        is_relevant = make_named_stream(seed, topic, kind).random((draws, rows.size)) < probability
+        choice = make_named_stream(seed, topic, kind, 1).integers(
+            relevant.size, size=is_relevant.shape
+        )
         grades[:, rows] = np.where(is_relevant, relevant[choice], 0)
     return grades
 
@@ -89,7 +91,7 @@ def compute_random_distances(
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
         raise CranfieldError(
-            f"weights {quoted(weights)} require an assessor who differs from random ones, got none"
+            f"weights {quote(weights)} require an assessor who differs from random ones, got none"
         )
     return distances
 
@@ -202,7 +204,7 @@ def aware(
         check_choice("weights", weights, WEIGHTS)
         if (gold is not None) != (weights in SUPERVISED):
             reason = "require gold judgments" if gold is None else "do not use gold judgments"
-            raise PolicyError(f"weights {quoted(weights)} {reason}")
+            raise PolicyError(f"weights {quote(weights)} {reason}")
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0

@@ -20,11 +20,11 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_number,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import OneOf
-from cranfield.base.streams import named_stream
-from cranfield.base.text import counted, some_of
+from cranfield.base.streams import make_named_stream
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.probabilities import Probabilities
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
@@ -155,7 +155,9 @@ class Consensus(Result):
             order = self.labels.docs.gather(rows).arg_sort().to_numpy()
             for code in np.unique(codes):
                 topic_rows = rows[order[codes[order] == code]]
-                draws = named_stream(self.seed, self.labels.topics[code]).random(topic_rows.size)
+                draws = make_named_stream(self.seed, self.labels.topics[code]).random(
+                    topic_rows.size
+                )
                 is_tied = is_best[topic_rows]
                 choice = np.floor(draws * is_tied.sum(axis=1)).astype(np.int64)
                 level[topic_rows] = (np.cumsum(is_tied, axis=1) > choice[:, None]).argmax(axis=1)
@@ -266,8 +268,8 @@ class Consensus(Result):
         if self.n_iterations:
             outcome = "" if self.converged else ", not converged"
             value = f"objective {self.objective[-1]:.4f}"
-            steps = f", {value} after {counted(self.n_iterations, 'step')}{outcome}"
-        pairs, ties = counted(len(self.labels.docs), "pair"), counted(self.tied.sum(), "tie")
+            steps = f", {value} after {inflect(self.n_iterations, 'step')}{outcome}"
+        pairs, ties = inflect(len(self.labels.docs), "pair"), inflect(self.tied.sum(), "tie")
         return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 
     def _frame(self) -> pl.DataFrame:
@@ -332,7 +334,7 @@ def align_weights(labels: Labels, weights: Any) -> Any:
         return weights
     weight_of = {str(worker): weight for worker, weight in weights.items()}
     if mismatched_names := [*({*weight_of} ^ {*labels.workers})]:
-        names = some_of(map(quoted, sorted(mismatched_names)), 3)
+        names = list_some(map(quote, sorted(mismatched_names)), 3)
         raise PolicyError(
             f"weights must name the workers of the labels, got other or missing names: {names}"
         )
@@ -345,7 +347,7 @@ def _check_weights(labels: Labels, weights: Any) -> Floats:
     weights = align_weights(labels, weights)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
     if weight.shape != (n_workers,) or not (np.isfinite(weight).all() and (weight >= 0).all()):
-        expected = f"{counted(n_workers, 'finite number')} >= 0, one per worker"
+        expected = f"{inflect(n_workers, 'finite number')} >= 0, one per worker"
         invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
         value = f"{invalid[0]:g}" if invalid.size else f"an array of shape {weight.shape}"
         raise PolicyError(f"weights must be {expected}, got {value}")
@@ -584,8 +586,8 @@ class Stopped(Result):
     def heading(self) -> list[str]:
         n_undecided = int((~self.decided).sum())
         return [
-            f"{int(self.used.sum()):,} of {counted(len(self.all_labels), 'label')} used,"
-            f" {counted(n_undecided, 'pair')} undecided"
+            f"{int(self.used.sum()):,} of {inflect(len(self.all_labels), 'label')} used,"
+            f" {inflect(n_undecided, 'pair')} undecided"
         ]
 
     def _frame(self) -> pl.DataFrame:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cranfield.base.errors import InputError, in_source, quoted, warn
-from cranfield.base.text import counted
-from cranfield.collection.files.named_columns import DOC, GRADED
+from cranfield.base.errors import InputError, add_source, quote, warn
+from cranfield.base.text import inflect
+from cranfield.collection.files.named_columns import DOC, GRADE_COLUMN
 from cranfield.sources.schemas import fold_name
 from cranfield.sources.values import Cells
 
@@ -29,10 +29,10 @@ def read_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | 
     if reader is None:
         return None
     n_skipped, rows, labels = 0, list[int](), list[_Label]()
-    with in_source(source):
+    with add_source(source):
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
-                raise InputError(f"task {row + 1}: expected a record, got {quoted(task)}")
+                raise InputError(f"task {row + 1}: expected a record, got {quote(task)}")
             for label in reader(task, row + 1):
                 if label is None:
                     n_skipped += 1
@@ -40,13 +40,13 @@ def read_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | 
                     rows.append(row)
                     labels.append(label)
     if n_skipped:
-        warn(f"{source}: {counted(n_skipped, 'skipped or unsubmitted answer')} excluded")
+        warn(f"{source}: {inflect(n_skipped, 'skipped or unsubmitted answer')} excluded")
     questions = [*dict.fromkeys(name for _, answers in labels for name in answers)] or ["grade"]
     columns: dict[str, Cells] = {}
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
         columns[name] = [label_columns.get(name) for label_columns, _ in labels]
     for name in questions:
-        keeps_name = len(questions) > 1 or name == _LABEL_ID or GRADED.find_in([name])
+        keeps_name = len(questions) > 1 or name == _LABEL_ID or GRADE_COLUMN.find_in([name])
         columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
     return columns, rows
 
@@ -84,14 +84,14 @@ def _find_reader(task: Mapping[Any, Any]) -> Any:
 def _check_record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
     """Return a record of an export, empty if absent; refuse other values."""
     if not isinstance(value or {}, Mapping):
-        raise InputError(f"{position}: expected a record in {field}, got {quoted(value)}")
+        raise InputError(f"{position}: expected a record in {field}, got {quote(value)}")
     return value or {}
 
 
 def _check_records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
     """Return a list of records of an export, empty if absent; refuse other values."""
     if not isinstance(values or [], list):
-        raise InputError(f"{position}: expected a list in {field}, got {quoted(values)}")
+        raise InputError(f"{position}: expected a list in {field}, got {quote(values)}")
     return [_check_record(value, field, position) for value in values or []]
 
 
@@ -110,13 +110,13 @@ def _read_single_value(values: Any, position: str) -> Any:
     if not isinstance(values, list):
         return values
     if len(values) > 1:
-        listing = ", ".join(map(quoted, values[:3]))
+        listing = ", ".join(map(quote, values[:3]))
         raise InputError(f"{position}: expected one label, got {listing}")
     return values[0] if values else None
 
 
 def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
-    position = f"task {quoted(task.get('id', task_number))}"
+    position = f"task {quote(task.get('id', task_number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected the fields data and annotations")
     columns = _add_doc(_select_scalars(task["data"]), task.get("id"))
@@ -135,7 +135,7 @@ def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_L
                 continue
             question = str(result["from_name"])
             if question in answers:
-                reason = f"{position}: {quoted(question)} has two answers by one worker"
+                reason = f"{position}: {quote(question)} has two answers by one worker"
                 raise InputError(f"{reason}; write a task for each document")
             answers[question] = _read_single_value(value[key], position)
         yield {**columns, "worker": worker}, answers
@@ -143,7 +143,7 @@ def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_L
 
 def _read_kili(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the last label of each worker for a Kili asset."""
-    position = f"asset {quoted(task.get('externalId'))}"
+    position = f"asset {quote(task.get('externalId'))}"
     columns = _add_doc(_select_scalars(task.get("jsonMetadata")), task.get("externalId"))
     for label in _check_records(task.get("labels"), "labels", position):
         if label.get("isLatestLabelForUser") is False:
@@ -190,7 +190,7 @@ def _read_doccano(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label 
     columns = {name: value for name, value in columns.items() if fold_name(name) != "label"}
     if not DOC.find_in([*columns]):
         columns["doc"] = columns.pop("id", None)
-    position = f"document {quoted(task.get('id', task_number))}"
+    position = f"document {quote(task.get('id', task_number))}"
     yield columns, {"grade": _read_single_value(task.get("label"), position)}
 
 
@@ -202,7 +202,7 @@ def _is_doccano_label(label: Any) -> bool:
 
 def _read_doccano_users(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
-    position = f"document {quoted(task.get('id', task_number))}"
+    position = f"document {quote(task.get('id', task_number))}"
     columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
     if not DOC.find_in([*columns]):
         columns["doc"] = columns.pop("id", None)
@@ -239,7 +239,7 @@ def _list_argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
 
 def _read_argilla(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
-    position = f"record {quoted(task.get('id', task_number))}"
+    position = f"record {quote(task.get('id', task_number))}"
     responses = _list_argilla_responses(task)
     columns = {**_select_scalars(task.get("fields")), **_select_scalars(task.get("metadata"))}
     # These fields describe the record; its responses have their own status.

@@ -24,11 +24,11 @@ from cranfield.base.errors import (
     check_integer,
     check_number,
     has_numbers,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 
 MIN_PROBABILITY = 1e-300  # Smallest probability in a logarithm
 PRIORS = ("estimated", "uniform")  # Names of priors of the grades
@@ -128,10 +128,10 @@ def _parse_prior(prior: Any, n_grades: int) -> Floats | None:
     if isinstance(prior, str):
         if prior not in PRIORS:
             raise PolicyError(
-                f"unknown prior {quoted(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
+                f"unknown prior {quote(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
             )
         return None if prior == "estimated" else np.full(n_grades, 1 / n_grades)
-    reason = f"prior must be {counted(n_grades, 'number')} that sum to 1, got {quoted(prior)}"
+    reason = f"prior must be {inflect(n_grades, 'number')} that sum to 1, got {quote(prior)}"
     values = as_array(prior, reason)
     is_valid = values.shape == (n_grades,) and has_numbers(values)
     probabilities = values.astype(np.float64) if is_valid else np.zeros(1)
@@ -516,14 +516,14 @@ def mace(
     grade_prior = crowd.estimate_prior(crowd.compute_initial_posterior())
     optima = []
     for restart in range(restarts):
-        random_factors = stream(seed, restart).random((n_workers, n_grades))
+        random_factors = make_stream(seed, restart).random((n_workers, n_grades))
         start = fit_state(label_counts * random_factors, grade_prior)
         optima.append(crowd.run_em(start, expect, maximise))
     objectives = np.array([fit["objective"][-1] for _, fit in optima])
     state, fit = optima[int(objectives.argmax())]
     if n_lower := int((objectives < objectives.max() - OBJECTIVE_TOLERANCE).sum()):
         crowd.notes += (
-            f"{n_lower:,} of {counted(restarts, 'random start')} ended below the best objective"
+            f"{n_lower:,} of {inflect(restarts, 'random start')} ended below the best objective"
             f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed may reach a better"
             " objective",
         )

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from cranfield.assess.labels.exports import read_export
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quote, warn
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.grade_maps import (
     GradeMap,
     describe_invalid_grade,
@@ -124,7 +124,7 @@ def read_lines(
     column_names = iter(LABELS.find_columns(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
     if missing := [name for name in LABELS.required if name not in read_names]:
-        raise PolicyError(f"columns must include {missing[0]}, got {quoted(' '.join(names))}")
+        raise PolicyError(f"columns must include {missing[0]}, got {quote(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
     if has_words:
         types["grade"] = pl.String
@@ -148,7 +148,7 @@ def read_lines(
             raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
         is_ambiguous = topics_per_doc > 1 or frame["topic"].n_unique() == 1
         if n_workers >= max(2, n_docs) and is_ambiguous:
-            doc, worker = quoted(frame["doc"][0]), quoted(frame["worker"][0])
+            doc, worker = quote(frame["doc"][0]), quote(frame["worker"][0])
             roles = f"column 2 is read as documents ({doc} ...), column 3 as workers ({worker} ...)"
             remedy = (
                 f"columns='{swapped}' to swap them, or columns='{fields}' to confirm this order"
@@ -258,7 +258,7 @@ def read_labels(
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
-            reason = f"worker must be text or an integer, got {quoted(worker)}"
+            reason = f"worker must be text or an integer, got {quote(worker)}"
             raise InputError(reason, source="labels")
         table = reader.read_worker(judgments)
         table = replace(table, frame=table.frame.with_columns(worker=pl.lit(name)))
@@ -282,7 +282,7 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
         return None, None
     levels = [GRADE.read(grade) for grade in grade_list]
     if not levels or None in levels or len({*levels}) < len(levels):
-        raise PolicyError(f"grades must be distinct integers, got {quoted(grade_list)}")
+        raise PolicyError(f"grades must be distinct integers, got {quote(grade_list)}")
     return None, np.sort(np.array(levels, dtype=np.int32))
 
 
@@ -292,12 +292,12 @@ def _unpivot(
     """Convert columns of workers to a row for each label; also return notes."""
     names = [str(name) for name in table.names]
     if unknown := next((worker for worker in workers if worker not in names), None):
-        reason = f"worker_columns: unknown column {quoted(unknown)}"
-        expected = f"expected some of: {some_of(map(quoted, names), 8)}"
+        reason = f"worker_columns: unknown column {quote(unknown)}"
+        expected = f"expected some of: {list_some(map(quote, names), 8)}"
         raise InputError(f"{reason}; {expected}", source=table.source)
     if len({*workers}) < len(workers) or not workers:
         expected = "worker_columns must name at least one column, and each only once"
-        raise PolicyError(f"{expected}, got {quoted([*workers])}")
+        raise PolicyError(f"{expected}, got {quote([*workers])}")
     grades = [table.cells(names.index(worker)) for worker in workers]
     labels = [
         (row, worker)
@@ -314,14 +314,14 @@ def _unpivot(
         names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
     ]
     if unused:
-        warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}")
+        warn(f"{table.source}: columns not used: {list_some(map(quote, unused), 12)}")
     cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in unused}
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
     notes = []
     if n_empty := len(grades[0]) * len(workers) - len(labels):
-        n_cells = counted(n_empty, "empty cell")
+        n_cells = inflect(n_empty, "empty cell")
         notes.append(f"{n_cells} of the worker columns counted as missing labels")
     if not has_docs:
         columns["doc"] = [row + 1 for row in rows]
@@ -353,7 +353,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     is_sortable = not has_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
     if is_sortable and not times.select(is_earlier.any()).item():
         return
-    column = quoted(table.names[column_index])
+    column = quote(table.names[column_index])
     remedy = "sort the rows by time, or remove the column if they are in order"
     if is_sortable:
         remedy = "sort the rows by this column, or remove it"
@@ -386,7 +386,7 @@ class _Reader:
             if columns is not None and not is_field_list:
                 expected = "columns must list the fields, such as columns='worker doc grade'"
                 reason = f"for lines without a header, {expected}"
-                raise PolicyError(f"{reason}, got {quoted(dict(columns))}")
+                raise PolicyError(f"{reason}, got {quote(dict(columns))}")
             if workers is not None:
                 reason = "worker_columns applies to tables with a header, got lines of text"
                 raise PolicyError(reason)
@@ -395,7 +395,7 @@ class _Reader:
             return map_grades(lines, self.grade_map)
         if is_field_list:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
-            raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
+            raise PolicyError(f"for a table with a header, {expected}, got {quote(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
         own_names = schema.find_own_names(columns)
         if workers is not None and (surplus := {"worker", "grade"} & {*own_names}):
@@ -465,25 +465,25 @@ class _Reader:
         _warn_of_suspicious_ids(frame, table.source)
         if frame["topic"].null_count() == frame.height:
             table = replace(table, frame=frame.with_columns(topic=pl.lit(NO_TOPIC)))
-            notes.append(f"no topics: all items belong to one topic, {quoted(NO_TOPIC)}")
+            notes.append(f"no topics: all items belong to one topic, {quote(NO_TOPIC)}")
         table.refuse(
             ~frame["order"].is_finite().fill_null(True),
             lambda row: f"order must be a finite number, got {row['order']}",
         )
         is_missing = frame["grade"].is_null()
         if self.missing == "error":
-            rows = f"{int(is_missing.sum()):,} of {counted(frame.height, 'row')}"
+            rows = f"{int(is_missing.sum()):,} of {inflect(frame.height, 'row')}"
             reason = f"has no grade ({rows}); use missing='drop' to exclude rows without a grade"
             table.refuse(is_missing, lambda _: reason)
         elif is_missing.any():
             if is_missing.all():
-                reason = f"got {counted(frame.height, 'label')} without a grade"
+                reason = f"got {inflect(frame.height, 'label')} without a grade"
                 reason = f"expected labels with grades, {reason}; check the column of grades"
                 raise InputError(reason, source=table.source)
             table = table.gather((~is_missing).arg_true())
-            notes.append(f"{counted(int(is_missing.sum()), 'label')} without a grade excluded")
+            notes.append(f"{inflect(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
-            grades = some_of(map(str, scale), 8)
+            grades = list_some(map(str, scale), 8)
             table.refuse(
                 ~table.frame["grade"].is_in(scale.tolist()),
                 lambda row: f"grade {row['grade']} is outside the scale ({grades})",
@@ -494,15 +494,15 @@ class _Reader:
         if self.repeats == "error":
             hint = "use repeats='last' to keep the last label, or repeats='keep' to keep all"
             table.refuse(
-                is_repeat, lambda row: f"a second label of worker {quoted(row['worker'])}; {hint}"
+                is_repeat, lambda row: f"a second label of worker {quote(row['worker'])}; {hint}"
             )
         elif n_repeats and self.repeats == "keep":
-            notes.append(f"{counted(n_repeats, 'repeated label')} kept")
+            notes.append(f"{inflect(n_repeats, 'repeated label')} kept")
         elif n_repeats:
             sorted_frame = table.frame.with_row_index("row").sort("order", maintain_order=True)
             last_rows = sorted_frame.unique(key, keep="last", maintain_order=True)["row"].sort()
             table = table.gather(last_rows)
-            labels = counted(n_repeats, "label")
+            labels = inflect(n_repeats, "label")
             notes.append(f"{labels} replaced by a later label of the document by the same worker")
         return table, notes
 
@@ -515,7 +515,7 @@ def _warn_of_suspicious_ids(frame: pl.DataFrame, source: str) -> None:
     spellings = Counter(worker.casefold() for worker in workers)
     similar_names = [worker for worker in workers if spellings[worker.casefold()] > 1]
     if similar_names:
-        names = some_of(map(quoted, similar_names), 4)
+        names = list_some(map(quote, similar_names), 4)
         warn(f"{source}: {names} are read as different workers; they differ in case only")
 
 
@@ -524,7 +524,7 @@ def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) ->
     labels = {str(label) for label in ids}
     summaries = sorted(find_summaries(labels))
     if summaries and len(summaries) < len(labels):
-        names = some_of(map(quoted, summaries), 3)
+        names = list_some(map(quote, summaries), 3)
         note = f"{name} {names} looks like a row of totals or means; it is read as labels"
         warn(f"{source}: {note}, so remove it if it summarises other rows")
 
@@ -634,11 +634,11 @@ def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
     outside_rows = np.flatnonzero(~np.isin(grades, labels.grades))
     if outside_rows.size:
         topic, doc = labels.pairs.row(int(rows[outside_rows[0]]))
-        scale = some_of(map(str, labels.grades.tolist()), 8)
+        scale = list_some(map(str, labels.grades.tolist()), 8)
         grade = grades[outside_rows[0]]
         reason = f"gold grade {grade} is outside the scale of the labels ({scale})"
         raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
-    notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
+    notes = [f"{inflect(rows.size, 'pair')} with a gold grade"]
     if n_unused := len(qrels) - rows.size:
-        notes.append(f"{counted(n_unused, 'gold judgment')} ignored, as the pair has no label")
+        notes.append(f"{inflect(n_unused, 'gold judgment')} ignored, as the pair has no label")
     return level, tuple(notes)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.pairs import Codes
 from cranfield.collection.run import find_selected_rows
 from cranfield.result import Column, Columns, Result
@@ -30,7 +30,7 @@ MAX_ENTRIES = 1 << 28  # Maximum number of entries of a dense table
 def check_size(sizes: Mapping[str, int], limit: int = MAX_ENTRIES, remedy: str = "") -> None:
     """Raise an error if a dense table of these sizes would not fit into memory."""
     if prod(sizes.values()) > limit:
-        shape = " by ".join(counted(size, noun) for noun, size in sizes.items())
+        shape = " by ".join(inflect(size, noun) for noun, size in sizes.items())
         raise PolicyError(f"expected a table of at most {limit:,} entries, got {shape}{remedy}")
 
 
@@ -103,13 +103,13 @@ class Labels(Result):
         return self.pair.size
 
     def heading(self) -> list[str]:
-        topics = f" of {counted(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
+        topics = f" of {inflect(len(self.topics), 'topic')}" if len(self.topics) > 1 else ""
         scale = ", ".join(map(str, self.grades.tolist()))
         if self.grades.size > 6:
             scale = f"{self.grades[0]} to {self.grades[-1]} ({self.grades.size})"
         return [
-            f"{counted(len(self), 'label')} of {counted(len(self.docs), 'pair')}{topics}"
-            f" by {counted(len(self.workers), 'worker')}, grades {scale}"
+            f"{inflect(len(self), 'label')} of {inflect(len(self.docs), 'pair')}{topics}"
+            f" by {inflect(len(self.workers), 'worker')}, grades {scale}"
         ]
 
     @property
@@ -247,7 +247,7 @@ class LabelSummary(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        pairs, workers = counted(per_pair.size, "pair"), counted(n_workers, "worker")
+        pairs, workers = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
         anomalies = {
             f"{pairs} with one label": (per_pair == 1).sum(),
             f"{workers} with one label": (per_worker == 1).sum(),

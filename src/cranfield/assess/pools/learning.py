@@ -11,7 +11,7 @@ from cranfield.assess.pools.method import Method, MethodState
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
-from cranfield.base.streams import named_stream
+from cranfield.base.streams import make_named_stream
 from cranfield.collection.judged.rows import join_ranges
 
 TIE_TOLERANCE = 1e-12  # Maximum difference of tied values, relative for sums over runs
@@ -361,7 +361,7 @@ class BanditState(DocumentState):
         self.n_relevant = np.zeros(shape)
         self.n_left = np.diff(pool.ranking_starts).reshape(shape)
         self.n_steps = np.zeros(shape[0], dtype=np.int64)
-        self.streams = [named_stream(seed, topic) for topic in pool.topics]
+        self.streams = [make_named_stream(seed, topic) for topic in pool.topics]
         self._next_rows = pool.ranking_starts[:-1].tolist()
         self._source_cells = np.full(len(pool), -1, dtype=np.int64)
         self._ranked = np.ascontiguousarray(pool.ranked).data

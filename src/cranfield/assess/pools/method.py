@@ -17,13 +17,13 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
     Spec,
-    component_name,
     format_parameters,
+    get_component_name,
     get_summary,
     integer,
     parameter,
 )
-from cranfield.base.streams import named_stream
+from cranfield.base.streams import make_named_stream
 from cranfield.fusion import methods as fusion
 
 
@@ -242,7 +242,7 @@ class UniformOrder(Method):
 
     def ranking(self, pool: Pool, seed: int) -> Indices:
         sizes = zip(pool.topics, np.diff(pool.starts).tolist(), strict=True)
-        draws = [named_stream(seed, topic).random(size) for topic, size in sizes]
+        draws = [make_named_stream(seed, topic).random(size) for topic, size in sizes]
         return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))
 
 
@@ -284,7 +284,7 @@ def methods() -> pl.DataFrame:
         {
             "learns": attrgetter("learns"),
             "parameters": format_parameters,
-            "other names": lambda kind: ", ".join(METHODS.find_aliases(component_name(kind))),
+            "other names": lambda kind: ", ".join(METHODS.find_aliases(get_component_name(kind))),
             "what it does": get_summary,
             "source": attrgetter("source"),
         },

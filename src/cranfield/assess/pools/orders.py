@@ -16,7 +16,7 @@ from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_jud
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.policies import MAX_DEPTH
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
@@ -153,7 +153,7 @@ class Order(Result):
 
     def heading(self) -> list[str]:
         n_unjudged = int((self.grades == UNJUDGED).sum())
-        size = f"{counted(len(self.pool), 'document')} of {counted(len(self.pool.topics), 'topic')}"
+        size = f"{inflect(len(self.pool), 'document')} of {inflect(len(self.pool.topics), 'topic')}"
         counts = f", {self.relevant.sum():,} relevant, {n_unjudged:,} unjudged"
         return [f"{self.method}: {size}{counts if n_unjudged < len(self.pool) else ''}"]
 
@@ -303,7 +303,7 @@ class NextDocuments(Result):
         return self.documents.size
 
     def heading(self) -> list[str]:
-        size = f"{counted(len(self), 'document')}, {self.n_judged:,} of {len(self.pool):,} judged"
+        size = f"{inflect(len(self), 'document')}, {self.n_judged:,} of {len(self.pool):,} judged"
         counts = {
             "not yet reached": self.n_ahead,
             "outside the pool": self.n_outside,

@@ -19,10 +19,10 @@ from cranfield.base.errors import (
     check_choice,
     check_integer,
     check_list,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -118,7 +118,7 @@ class Pool(Result, Rankings):
         for name in systems:
             if name not in self.systems:
                 raise PolicyError(
-                    f"unknown system {quoted(name)}; expected one of: {some_of(self.systems, 5)}"
+                    f"unknown system {quote(name)}; expected one of: {list_some(self.systems, 5)}"
                 )
         if not systems:
             raise PolicyError("expected at least one system, got none")
@@ -194,8 +194,8 @@ class Pool(Result, Rankings):
         return len(self.docs)
 
     def heading(self) -> list[str]:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        return [f"{size}, depth {self.depth}: {counted(len(self), 'document')}"]
+        size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self.systems), 'system')}"
+        return [f"{size}, depth {self.depth}: {inflect(len(self), 'document')}"]
 
     def _frame(self) -> pl.DataFrame:
         topics = pl.Series(self.topics, dtype=pl.String).gather(self.topic)
@@ -239,8 +239,8 @@ class Unjudged(Result):
     def heading(self) -> list[str]:
         n_topics = np.unique(self.pool.topic[self.missing]).size
         return [
-            f"{len(self):,} of {counted(len(self.pool), 'pooled document')},"
-            f" in {n_topics} of {counted(len(self.pool.topics), 'topic')}"
+            f"{len(self):,} of {inflect(len(self.pool), 'pooled document')},"
+            f" in {n_topics} of {inflect(len(self.pool.topics), 'topic')}"
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -278,7 +278,7 @@ def read_judgments(qrels: Any, reader: Callable[[Any], Qrels] | None = None) -> 
         judgments = read_qrels(qrels, ungraded="drop") if reader is None else reader(qrels)
         is_judged = judgments.grades >= judgments.lowest_judged()
         if not is_judged.any():
-            rows = counted(len(judgments), "row")
+            rows = inflect(len(judgments), "row")
             raise UngradedError(f"none of {rows} is judged", source=judgments.origin.name)
         return (judgments if is_judged.all() else judgments.restricted(is_judged)).flat()
     except UngradedError as error:
@@ -368,8 +368,8 @@ def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunT
     """Remove the rows of other topics, with a warning."""
     if other_topics := [topic for topic in list_topics(tops) if topic not in topics]:
         problem = "is not among" if len(other_topics) == 1 else "are not among"
-        names = some_of(map(quoted, other_topics), 5)
-        n_topics = counted(len(other_topics), "topic")
+        names = list_some(map(quote, other_topics), 5)
+        n_topics = inflect(len(other_topics), "topic")
         warn(f"{n_topics} of the runs {problem} the topics to pool: {names}")
     selected_tops = []
     for top in tops:

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import InputError, collect_warnings, quoted
-from cranfield.base.files import file_sha256
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, collect_warnings, quote
+from cranfield.base.files import hash_file
+from cranfield.base.text import inflect
 from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
 from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
@@ -153,7 +153,7 @@ def check_with_metadata(
         faults=faults.sort_faults(),
         n_lines=n_lines,
         n_topics=n_topics,
-        object=file_sha256(name) if is_rereadable else None,
+        object=hash_file(name) if is_rereadable else None,
         ranking=ranking if faults.is_readable else None,
     )
     return report, metadata
@@ -169,9 +169,9 @@ def _check_tag(
         return None
     # A line with names of columns has no score, and its last word is not the tag.
     line, tag, _ = tags.row(tags["has_score"].arg_max() or 0)
-    name = f"tag {quoted(tag)}"
+    name = f"tag {quote(tag)}"
     if declared_tag not in (None, tag):
-        message = f"{name} differs from the declared tag {quoted(declared_tag)}"
+        message = f"{name} differs from the declared tag {quote(declared_tag)}"
         faults.add("tag-declared", message, line)
     if team is not None and tag.casefold() == team.casefold():
         faults.add("tag-team", f"{name} must differ from the team's id", line)
@@ -204,7 +204,7 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
     if expected is not None:
         _check_unknown_topics(counts, expected, faults)
     for topic, n_documents, _, _, excess_line in counts.iter_rows():
-        size = f"topic {quoted(topic)} has {counted(n_documents, 'document')}"
+        size = f"topic {quote(topic)} has {inflect(n_documents, 'document')}"
         if max_documents is not None and n_documents > max_documents:
             faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess_line, topic)
         elif max_documents is not None and n_documents < max_documents and is_complete:
@@ -223,14 +223,14 @@ def _check_unknown_topics(counts: pl.DataFrame, expected: Sequence[str], faults:
     unknown = counts.filter(~pl.col("topic").is_in(expected), pl.col("lines") > 0)
     if faults.is_unlimited or unknown.height <= max(3, counts.height / 2):
         for topic, _, n_lines, first_line, _ in unknown.iter_rows():
-            message = f"topic {quoted(topic)} is not one of the task's {len(expected):,} topics"
+            message = f"topic {quote(topic)} is not one of the task's {len(expected):,} topics"
             faults.add("topic-unknown", message, first_line, topic, count=n_lines)
         return
     names = unknown["topic"].to_list()
-    message = f"{len(names):,} of {counted(counts.height, 'topic')} are not among the task's"
+    message = f"{len(names):,} of {inflect(counts.height, 'topic')} are not among the task's"
     message += f" {len(expected):,} topics: {faults.list_names(names)}"
     if similar_topics := find_similar_ids(names, expected):
-        pair = " and ".join(map(quoted, similar_topics))
+        pair = " and ".join(map(quote, similar_topics))
         message += f"; {pair} differ only in case or leading zeros"
     line, n_lines = unknown["first_line"][0], int(unknown["lines"].sum())
     faults.add("topic-unknown", message, line, count=n_lines)
@@ -252,9 +252,9 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     if task.second_column:
         invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
         if invalid_rows.height:
-            expected = " or ".join(map(quoted, task.second_column))
-            message = f"second column must be {expected}, got {quoted(invalid_rows['q0'][0])}"
-            message += f" ({counted(invalid_rows.height, 'line')})"
+            expected = " or ".join(map(quote, task.second_column))
+            message = f"second column must be {expected}, got {quote(invalid_rows['q0'][0])}"
+            message += f" ({inflect(invalid_rows.height, 'line')})"
             faults.add("second-column", message, invalid_rows["line"][0], count=invalid_rows.height)
     values = rows.select(
         *("line", "topic", "doc"),
@@ -313,7 +313,7 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
 
 def describe_contradictions(n_contradictions: int, n_pairs: int) -> str:
     """Describe the ranks that contradict the scores, of `n_pairs` pairs of adjacent documents."""
-    cases = counted(n_contradictions, "case")
+    cases = inflect(n_contradictions, "case")
     hint = ": the scores seem to be distances" if 1 < n_contradictions == n_pairs else ""
     return f"ranks contradict the scores in {cases}; documents are ranked by score{hint}"
 
@@ -322,7 +322,7 @@ def describe_ties(n_tied: int, n_documents: int, ties: str = "trec") -> str:
     """Describe the number of tied documents of a run, and what breaks the ties."""
     tie_breaker = "the order of lines breaks" if ties == "input" else "document ids break"
     return (
-        f"{n_tied:,} of {counted(n_documents, 'document')} are tied with another document of the"
+        f"{n_tied:,} of {inflect(n_documents, 'document')} are tied with another document of the"
         f" topic; {tie_breaker} the ties"
     )
 
@@ -489,7 +489,7 @@ def check_metadata(
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
     metadata_tag = metadata.get("tag")
     if metadata_tag is not None and tag is not None and metadata_tag != tag:
-        message = f"tag is {quoted(metadata_tag)}, but the run has the tag {quoted(tag)}"
+        message = f"tag is {quote(metadata_tag)}, but the run has the tag {quote(tag)}"
         faults.add("metadata-tag", f"ir_metadata: {message}", line)
     return metadata
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, collect_warnings, quoted
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, collect_warnings, quote
+from cranfield.base.text import inflect, list_some
 from cranfield.campaign.checks.checking import (
     check_duplicates,
     check_run,
@@ -99,8 +99,8 @@ class FileChecks(Result):
         """Return one line: numbers of files, of refused files, and of faults by severity."""
         n_refused = sum(not report.is_accepted for report in self.files)
         faults = Counter(fault.severity for report in self.files for fault in report.faults)
-        counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
-        return [f"{counted(len(self.files), 'file')}, {n_refused} refused{counts}"]
+        counts = "".join(f", {inflect(n, name)}" for name, n in sorted(faults.items()))
+        return [f"{inflect(len(self.files), 'file')}, {n_refused} refused{counts}"]
 
     def map_messages(self, convert: Callable[[str], str]) -> FileChecks:
         """Return the checks with a function applied to each message."""
@@ -305,14 +305,14 @@ def _compare(
             continue
         warnings = {}
         if tags[run.name] > 1:
-            warnings["tag-equal"] = f"tag {quoted(run.name)} is shared by {tags[run.name]} runs"
+            warnings["tag-equal"] = f"tag {quote(run.name)} is shared by {tags[run.name]} runs"
         depth, max_depth = depths[str(k)], max(depths.values())
         if depth < max_depth:
-            message = f"the run has at most {counted(depth, 'document')} per topic"
+            message = f"the run has at most {inflect(depth, 'document')} per topic"
             warnings["depth"] = f"{message}; another run has {max_depth:,}"
         if report.ranking is not None and first_report is not report:
             warnings["ranking-same"] = (
-                f"the run has the same ranking as {quoted(first_report.source)}"
+                f"the run has the same ranking as {quote(first_report.source)}"
             )
         if not report.n_lines and (row := coverage.get(str(k))):
             # The check of lines of TREC text reports contradictions and ties.
@@ -341,10 +341,10 @@ def _find_coverage_faults(
     ):
         if topics:
             verb = "has" if len(topics) == 1 else "have"
-            message = f"{counted(len(topics), 'topic')}{source} {verb} no {noun}:"
-            message += f" {some_of(map(quoted, topics), 5)}"
+            message = f"{inflect(len(topics), 'topic')}{source} {verb} no {noun}:"
+            message += f" {list_some(map(quote, topics), 5)}"
             if similar_topics and code == "topic-unjudged":
-                pair = " and ".join(map(quoted, similar_topics))
+                pair = " and ".join(map(quote, similar_topics))
                 message += f"; {pair} differ only in case or leading zeros"
             yield Fault(code, "warning", message, count=len(topics))
     if coverage is not None and coverage.n_retrieved:
@@ -353,5 +353,5 @@ def _find_coverage_faults(
         message = f"{proportion_10:.1%} of the first 10 documents of each topic are judged,"
         message += f" and {proportion:.1%} of all {coverage.n_retrieved:,} retrieved documents"
         if coverage.similar_docs:
-            message += f"; {' and '.join(map(quoted, coverage.similar_docs))} differ in spelling"
+            message += f"; {' and '.join(map(quote, coverage.similar_docs))} differ in spelling"
         yield Fault("judged", "warning" if proportion_10 < MIN_JUDGED else "note", message)

@@ -14,8 +14,8 @@ from typing import IO, cast
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, quote
+from cranfield.base.text import inflect
 from cranfield.campaign.checks.report import Faults
 from cranfield.collection.files.lines import (
     BLANKS,
@@ -84,7 +84,7 @@ def read_lines(
     invalid_rows = rows.filter(pl.col("width") != len(names)).select("line", "width")
     if (tag := _find_tag_with_blanks(rows)) is not None:
         line, width = invalid_rows.row(0)
-        reason = f"the tag {quoted(tag)} contains blanks ({counted(rows.height, 'line')})"
+        reason = f"the tag {quote(tag)} contains blanks ({inflect(rows.height, 'line')})"
         faults.add("columns", f"{expected}, got {width}: {reason}", line, count=rows.height)
         rows, invalid_rows = rows.with_columns(tag=pl.lit(tag)), invalid_rows.clear()
     faults.add_rows("columns", invalid_rows, f"{expected}, got {{width}}")

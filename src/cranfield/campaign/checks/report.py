@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from cranfield.base.errors import quoted
-from cranfield.base.files import whole_file
-from cranfield.base.text import counted, plain
+from cranfield.base.errors import quote
+from cranfield.base.files import open_atomically
+from cranfield.base.text import inflect, sanitise
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.result import Column, Columns, Result
 
@@ -64,10 +64,10 @@ class Fault:
         >>> print(fault.text("a.run"))
         a.run:7: score must be a finite number (topic '401', document 'd3') [score]
         """
-        position = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
+        position = sanitise(source) if self.line is None else f"{sanitise(source)}:{self.line}"
         severity = f"{self.severity}: " if self.severity in {"warning", "note"} else ""
         ids = (("topic", self.topic), ("document", self.doc))
-        labels = [f"{noun} {quoted(value)}" for noun, value in ids if value is not None]
+        labels = [f"{noun} {quote(value)}" for noun, value in ids if value is not None]
         labels = [label for label in labels if label not in self.message]
         details = f" ({', '.join(labels)})" if labels else ""
         return f"{position}: {severity}{self.message}{details} [{self.code}]"
@@ -144,7 +144,7 @@ class CheckReport(Result):
             # A summary counts as all of its faults.
             is_summary = fault.message.startswith(MORE_FAULTS[:7])
             counts[fault.severity] += fault.count if is_summary else 1
-        texts = [counted(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
+        texts = [inflect(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
         verdict = "accepted" if self.is_accepted else "refused"
         return f"{verdict}: {', '.join(texts)}" if texts else verdict
 
@@ -167,7 +167,7 @@ class CheckReport(Result):
 
     def __str__(self) -> str:
         lines = [fault.text(self.source) for fault in self.faults]
-        return "\n".join([*lines, f"{plain(self.source)}: {self.outcome}"])
+        return "\n".join([*lines, f"{sanitise(self.source)}: {self.outcome}"])
 
 
 CODES = dict.fromkeys(
@@ -240,7 +240,7 @@ class Faults:
         """List names for a message: the first names, or all of them."""
         listed = names[: self._max_listed]
         suffix = f" and {len(names) - len(listed):,} more" if len(listed) < len(names) else ""
-        return ", ".join(map(quoted, listed)) + suffix
+        return ", ".join(map(quote, listed)) + suffix
 
     def add(
         self,
@@ -258,7 +258,7 @@ class Faults:
         faults = self._listed.setdefault(code, [])
         if self._max_listed is None or len(faults) < self._max_listed:
             # Messages quote the file, whose control characters must not reach a terminal.
-            faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
+            faults.append(Fault(code, severity, sanitise(message), line, topic, doc, count))
         else:
             self._n_unlisted[code] += count
 
@@ -272,7 +272,7 @@ class Faults:
         is_everywhere = rows.height > max(max_listed, self.n_rows / 2)
         count = rows.height if is_everywhere else 1
         for row in rows.head(1 if is_everywhere else max_listed).iter_rows(named=True):
-            values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
+            values = {k: quote(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values) + f" ({count:,} lines)" * is_everywhere
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"), count)
         n_unlisted = 0 if is_everywhere else rows.height - max_listed
@@ -329,5 +329,5 @@ def get_errlog_path(report: CheckReport) -> Path:
 
 def write_errlog(report: CheckReport, path: Path) -> None:
     """Write a report in the format of evalbase: one line per fault, and the verdict."""
-    with whole_file(path) as file:
+    with open_atomically(path) as file:
         file.write(f"{report}\n".encode())

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from cranfield.base.errors import quoted
-from cranfield.base.files import file_sha256
+from cranfield.base.errors import quote
+from cranfield.base.files import hash_file
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 PAYLOAD = "data"
@@ -38,7 +38,7 @@ def write_bag(folder: Path, info: Mapping[str, str]) -> str:
         (folder / name).write_bytes(text.encode())
     tag_manifest = _format_manifest({name: folder / name for name in texts})
     (folder / TAG_MANIFEST).write_bytes(tag_manifest.encode())
-    return file_sha256(folder / TAG_MANIFEST)
+    return hash_file(folder / TAG_MANIFEST)
 
 
 def validate_bag(folder: Path) -> list[str]:
@@ -53,9 +53,9 @@ def validate_bag(folder: Path) -> list[str]:
             is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
             if is_payload != (name == MANIFEST):
                 other = TAG_MANIFEST if name == MANIFEST else MANIFEST
-                problems[name] = f"lists {quoted(path)}, which only {other} may list"
+                problems[name] = f"lists {quote(path)}, which only {other} may list"
             elif path in checksums:
-                problems[name] = f"lists {quoted(path)} twice"
+                problems[name] = f"lists {quote(path)} twice"
             else:
                 checksums[path] = sha256
     files = set(_list_files(folder))
@@ -68,10 +68,10 @@ def validate_bag(folder: Path) -> list[str]:
                 problems[path] = "is not listed in a manifest"
         elif file.is_symlink() or not file.is_file():
             problems[path] = "is not a regular file"
-        elif file_sha256(file) != checksums[path]:
+        elif hash_file(file) != checksums[path]:
             problems[path] = "its SHA-256 differs from the manifest"
     _check_tag_files(folder, files, problems)
-    names = {path: path if path.isprintable() else quoted(path, 200) for path in problems}
+    names = {path: path if path.isprintable() else quote(path, 200) for path in problems}
     return [f"{names[path]}: {problems[path]}" for path in sorted(problems)]
 
 
@@ -105,7 +105,7 @@ def _format_manifest(files: Mapping[str, Path]) -> str:
     """Return lines of hash and escaped path, in order of path."""
     codes = str.maketrans(_ESCAPES)
     lines = (
-        f"{file_sha256(path)}  {name.translate(codes)}\n" for name, path in sorted(files.items())
+        f"{hash_file(path)}  {name.translate(codes)}\n" for name, path in sorted(files.items())
     )
     return "".join(lines)
 

@@ -24,13 +24,13 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     convert_error,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.files import file_sha256, sync_folder, whole_file
+from cranfield.base.files import hash_file, open_atomically, sync_folder
 from cranfield.base.kinds import Integer
-from cranfield.base.parallel import in_threads
-from cranfield.base.text import counted, json_text
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.text import format_json, inflect
 from cranfield.base.version import __version__
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import Faults
@@ -193,7 +193,7 @@ def _anonymise(text: bytes, alias: str, format: str) -> bytes:
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
     if not _read_columns(anonymised, format).equals(lines):
-        reason = f"cannot be anonymised: its lines cannot be read back with the tag {quoted(alias)}"
+        reason = f"cannot be anonymised: its lines cannot be read back with the tag {quote(alias)}"
         raise InputError(reason, source="the run")
     return anonymised
 
@@ -251,7 +251,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         "leaderboard.csv": leaderboard(released_evaluation, runs).to_csv(),
         "topic-statistics.csv": _make_statistics_table(released_evaluation, runs, task).write_csv(),
         **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
-        "about.json": json_text(about),
+        "about.json": format_json(about),
     }
     sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.make_sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
@@ -300,10 +300,10 @@ def _write_runs(folder: Path, payload: Payload) -> None:
         try:
             text = clean_run_text(data, alias, payload.inputs.task.format)
         except InputError as error:
-            raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
+            raise convert_error(error, InputError, f"run {quote(run.record.tag)}") from None
         (folder / f"{run.public.tag}.run.xz").write_bytes(compress(text))
 
-    in_threads(write, payload.runs, None)
+    map_in_threads(write, payload.runs, None)
 
 
 def _make_runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFrame:
@@ -389,7 +389,7 @@ class Release:
     @property
     def summary(self) -> str:
         """The numbers of runs and teams, and the version of the judgments, as text."""
-        size = f"{counted(self.n_runs, 'run')} of {counted(self.n_teams, 'team')}"
+        size = f"{inflect(self.n_runs, 'run')} of {inflect(self.n_teams, 'team')}"
         hidden_text = f" ({self.n_hidden_teams} anonymous)" if self.n_hidden_teams else ""
         return f"{size}{hidden_text}, judgments {self.judgments}"
 
@@ -449,7 +449,7 @@ def release(
     try:
         day = None if date is None else day_type.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
-        raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
+        raise PolicyError(f"date must be a day such as 2026-11-20, got {quote(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
     current_release, last_day = _find_current_release(campaign, name)
@@ -458,7 +458,7 @@ def release(
         warn(f"the date {day} is before the date of {last_text}")
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
-        reason = f"task {quoted(name)} accepts runs until {format_time(closes)}"
+        reason = f"task {quote(name)} accepts runs until {format_time(closes)}"
         warn(f"{reason}; the release shows scores to teams that can still submit")
     bag_info = {
         "Bag-Software-Agent": f"cranfield {__version__}",
@@ -479,7 +479,7 @@ def release(
         manifest = write_bag(new_folder, bag_info)
         if current_release and current_release.manifest == manifest:
             target = campaign.folder / current_release.path
-            if not validate_bag(target) and file_sha256(target / TAG_MANIFEST) == manifest:
+            if not validate_bag(target) and hash_file(target / TAG_MANIFEST) == manifest:
                 reason = f"the release would have the same bytes as {current_release.id}"
                 warn(f"{reason}; no release was made")
                 return _describe_release(current_release.id, target, manifest, payload)
@@ -579,12 +579,12 @@ def _make_payload(
     known_rules = ("", hash_rules(campaign.rules))
     n_earlier = sum(run.rules not in known_rules for run in runs)
     verb = "was" if n_earlier == 1 else "were"
-    earlier_note = f"{counted(n_earlier, 'run')} {verb} accepted under earlier rules"
+    earlier_note = f"{inflect(n_earlier, 'run')} {verb} accepted under earlier rules"
     n_unreadable = len(submissions) - len(runs)
     conditional_exclusions = {
         EXCLUDED_OF_HIDDEN: has_hidden,
         f"keys of the metadata of runs: {', '.join(removed_keys)}": removed_keys,
-        f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
+        f"{inflect(n_unreadable, 'run')} that cannot be read": n_unreadable,
         "runs and judgments; only results computed from them are included": scores_only,
     }
     excluded = [*EXCLUDED, *(text for text, applies in conditional_exclusions.items() if applies)]
@@ -639,7 +639,7 @@ def _make_payload(
 
 def _make_changed_error(task: str) -> CranfieldError:
     return CranfieldError(
-        f"runs of {quoted(task)} were added or removed during the release; release again"
+        f"runs of {quote(task)} were added or removed during the release; release again"
     )
 
 
@@ -690,14 +690,14 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         releases = {record.id: record for record in tx.releases()}
         if release not in releases:
             names = ", ".join(releases) or "none"
-            raise PolicyError(f"unknown release {quoted(release)}; expected one of: {names}")
+            raise PolicyError(f"unknown release {quote(release)}; expected one of: {names}")
         if releases[release].state == "retracted":
             raise PolicyError(f"{release} is already retracted")
         note = {"release": release, "retracted": format_utc(campaign.clock()), "reason": reason}
-        text = json_text(note).encode()
+        text = format_json(note).encode()
         # If the process is killed before the commit, a later retraction overwrites the note.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
-        with whole_file(path, private=True, synced=True) as out:
+        with open_atomically(path, private=True, synced=True) as out:
             out.write(text)
         retraction = sha256(text).hexdigest()
         tx.update(

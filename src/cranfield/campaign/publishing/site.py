@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, is_best_value
-from cranfield.base.errors import InputError, quoted
-from cranfield.base.files import file_sha256
-from cranfield.base.text import bibtex, counted
+from cranfield.base.errors import InputError, quote
+from cranfield.base.files import hash_file
+from cranfield.base.text import escape_bibtex, inflect
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
 from cranfield.campaign.pages import (
     STYLES,
@@ -198,7 +198,7 @@ def read_recorded_releases(
         if record.retraction is None:
             # An interrupted retraction leaves a note without a record.
             releases[record.id] = replace(release, retraction=None)
-        elif file_sha256(note) != record.retraction:
+        elif hash_file(note) != record.retraction:
             raise InputError("differs from the recorded note of the retraction", source=str(note))
     recorded_ids = {record.id for record in records}
     return tuple(release for id, release in releases.items() if id in recorded_ids)
@@ -408,9 +408,9 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
     n_teams = len(group_runs_by_team(leaderboard))
-    counts = [counted(len(leaderboard.rows), "run"), counted(n_teams, "team") if n_teams else ""]
+    counts = [inflect(len(leaderboard.rows), "run"), inflect(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
-        counts.append(counted(len(scores.topics), "topic"))
+        counts.append(inflect(len(scores.topics), "topic"))
     if release.about.get("judgments"):
         counts.append(f"judgments {make_label(str(release.about['judgments']))}")
     counts += [f"release {make_label(release.id)}", str(release.about.get("date") or "")]
@@ -425,11 +425,11 @@ def describe_judgments(leaderboard: TaskLeaderboard) -> str:
     if "judged" in about:
         grade = f"grade {about['min_relevant_grade']} or higher"
         n_relevant = f"{about['relevant']:,} of relevant documents ({grade})"
-        parts.append(f"{counted(about['judged'], 'judgment')}, {n_relevant}")
+        parts.append(f"{inflect(about['judged'], 'judgment')}, {n_relevant}")
     if n_pooled:
         depth = about.get("pool_depth")
-        documents = f"the first {counted(depth, 'document')} of " if depth else ""
-        parts.append(f"pooled: {documents}{n_pooled:,} of {counted(len(leaderboard.rows), 'run')}")
+        documents = f"the first {inflect(depth, 'document')} of " if depth else ""
+        parts.append(f"pooled: {documents}{n_pooled:,} of {inflect(len(leaderboard.rows), 'run')}")
     return make_sentence("; ".join(parts)) if parts else ""
 
 
@@ -518,9 +518,9 @@ def _format_bibtex(title: str, release: StoredRelease) -> Html:
     own_title = release.title
     full_title = own_title if own_title.startswith(title) else f"{title}: {own_title}"
     fields = {
-        "title": f"{{{bibtex(full_title)}}}",
+        "title": f"{{{escape_bibtex(full_title)}}}",
         **({"year": year[0]} if year else {}),
-        "note": f"Release {bibtex(release.id)}; SHA-256 of its tag manifest"
+        "note": f"Release {escape_bibtex(release.id)}; SHA-256 of its tag manifest"
         f" {release.manifest_sha256}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
@@ -612,7 +612,7 @@ def write_release_site(
         for path, content in make_site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:
                 raise InputError(
-                    f"two pages would have the file name {quoted(path)}; rename one release",
+                    f"two pages would have the file name {quote(path)}; rename one release",
                     source=str(releases_folder),
                 )
             files[path] = content
@@ -648,7 +648,7 @@ def make_site_files(
     about = (task_releases or releases)[0].about
     title = make_label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_retracted = sum(release.retraction is not None for release in releases)
-    sizes = [counted(len(leaderboards), "task"), counted(len(releases), "release")]
+    sizes = [inflect(len(leaderboards), "task"), inflect(len(releases), "release")]
     sizes += [f"{n_retracted} retracted"] if n_retracted else []
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield make_page(

@@ -14,18 +14,18 @@ from typing import Any, ClassVar
 import polars as pl
 
 from cranfield import result, tabular
-from cranfield.base.arrays import without_noise
+from cranfield.base.arrays import remove_noise
 from cranfield.base.errors import (
     ArgumentError,
     CranfieldError,
     InputError,
     PolicyError,
     check_list,
-    command_option,
-    quoted,
+    find_command_option,
+    quote,
     warn,
 )
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
@@ -93,7 +93,7 @@ class _EntryReader:
 
     def read(self, source: PathName) -> pl.DataFrame:
         if not isinstance(source, str | PathLike):
-            raise ArgumentError(f"a source must be a path, got {quoted(source)}")
+            raise ArgumentError(f"a source must be a path, got {quote(source)}")
         frames = [pl.DataFrame(schema=_DTYPES)]
         for path in _find_paths(fspath(source)):
             # A relative path such as `.` has no name.
@@ -136,7 +136,7 @@ class _EntryReader:
         about = read_json(data / "about.json")
         task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
-            raise PolicyError(f"expected task {quoted(self.task)}, got {quoted(task)} in {folder}")
+            raise PolicyError(f"expected task {quote(self.task)}, got {quote(task)} in {folder}")
         self.measure = self.measure or measures[0]
         measure = parse_measure(self.measure)
         name = str(measure)
@@ -162,7 +162,7 @@ class _EntryReader:
             )
         if n_undated := runs.height - dated_runs.height:
             values = values.join(dated_runs, left_on="entry", right_on="tag", how="semi")
-            count, verb = counted(n_undated, "run"), "is" if n_undated == 1 else "are"
+            count, verb = inflect(n_undated, "run"), "is" if n_undated == 1 else "are"
             self.notes.append(
                 f"{count} of anonymous teams {verb} excluded, because the release {folder.name}"
                 " does not state when they arrived; they may be better than a record"
@@ -188,7 +188,7 @@ class _EntryReader:
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if fold_name(name_of["score"]) != fold_name(self.measure):
-            self.notes.append(f"{self.measure} is read from the column {quoted(name_of['score'])}")
+            self.notes.append(f"{self.measure} is read from the column {quote(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
@@ -207,9 +207,9 @@ class _EntryReader:
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
         if words:
             self.notes.append(
-                f"entries with marks such as {some_of(map(quoted, sorted(words)), 3)} are counted"
+                f"entries with marks such as {list_some(map(quote, sorted(words)), 3)} are counted"
                 " as entries of participants; list the marks of the organisers' entries in"
-                f" {command_option('own=[...]') or 'own=[...]'}"
+                f" {find_command_option('own=[...]') or 'own=[...]'}"
             )
         days = []
         for row, day in enumerate(cells["date"]):
@@ -281,7 +281,9 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
         is_decisive = k in decisive_indices and (words or values <= {"", "0", "1"})
         if len(values) > 1 and (is_decisive or is_flag):
-            unused_columns.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
+            unused_columns.append(
+                f"{quote(table.names[k])} ({list_some(sorted(values - {''}), 3)})"
+            )
     if unused_columns:
         warn(
             f"{table.source}: columns not used: {', '.join(unused_columns)}; all rows count as"
@@ -302,12 +304,12 @@ def _find_column(names: list[str], measure: str, path: Path) -> str:
     ]
     if len(candidates) == 1:
         return candidates[0]
-    choices = some_of(map(quoted, candidates or names), 12)
+    choices = list_some(map(quote, candidates or names), 12)
     if candidates:
         raise PolicyError(
             f"{path}: several columns begin with {measure}; choose one by its full name: {choices}"
         )
-    raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
+    raise InputError(f"has no column {quote(measure)}; columns: {choices}", source=str(path))
 
 
 def _find_measure(measure: str) -> Measure | None:
@@ -325,9 +327,9 @@ def _warn_of_mixed_scores(
     is_outside = (scores < low - RANGE_TOLERANCE) | (scores > high + RANGE_TOLERANCE)
     # A failed entry may have 0 among percentages.
     if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
-        example = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
+        example = f"{outside[0]:g} of {quote(entries.filter(is_outside)[0])}"
         warn(
-            f"{source}: {measure} has {counted(outside.len(), 'score')} outside its range {low:g}"
+            f"{source}: {measure} has {inflect(outside.len(), 'score')} outside its range {low:g}"
             f" to {high:g}, such as {example}, and others within it; check for percentages"
         )
 
@@ -340,11 +342,11 @@ def _parse_day(text: str) -> date:
             return time.astimezone(UTC).date()
     match = _DAY.fullmatch(text.strip())
     if match is None:
-        raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}")
+        raise CranfieldError(f"expected a date such as 2026-08-15, got {quote(text)}")
     try:
         return date(*map(int, match.groups()))
     except ValueError:
-        raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}") from None
+        raise CranfieldError(f"expected a date such as 2026-08-15, got {quote(text)}") from None
 
 
 _ENTRY_COLUMNS: result.Columns = {
@@ -424,7 +426,7 @@ class History(result.Result):
         hidden_columns = [k for k in ("source", "collection") if self.frame[k].n_unique() == 1]
         hidden_columns += [] if any(frame["team"]) else ["team"]
         if name == "records":
-            count = counted(frame.height, "record")
+            count = inflect(frame.height, "record")
             hidden_columns += ["own", "record"]
         else:
             count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
@@ -432,7 +434,7 @@ class History(result.Result):
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
-        sizes = f"{self.frame.height:,} entries, {counted(self.records().height, 'record')}"
+        sizes = f"{self.frame.height:,} entries, {inflect(self.records().height, 'record')}"
         return f"History({self.measure}: {sizes})"
 
 
@@ -503,7 +505,7 @@ def history(
     roles = ("score", "date", "entry", "team", "mark")
     for role in columns:
         if role not in roles:
-            raise PolicyError(f"unknown column {quoted(role)}; expected one of: {', '.join(roles)}")
+            raise PolicyError(f"unknown column {quote(role)}; expected one of: {', '.join(roles)}")
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
@@ -521,7 +523,7 @@ def history(
             raise PolicyError(f"{name} requires {required_sources} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
-        names = some_of(map(quoted, collections), 3)
+        names = list_some(map(quote, collections), 3)
         raise PolicyError(
             f"scores of {len(collections)} collections ({names}) cannot be compared, because"
             " collections differ in difficulty; standardise them, or use one collection at a time"
@@ -550,7 +552,7 @@ def history(
         suggests_lower(measure) and "columns" in reader.used_options
     ):
         add_note = warn if suggests_lower(measure) else notes.append
-        option = command_option("lower_is_better=True") or "lower_is_better=True"
+        option = find_command_option("lower_is_better=True") or "lower_is_better=True"
         add_note(f"higher scores of {measure} count as better; {option} reverses this")
     frame = mark_records(scored_entries, lower_is_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable_runs))
@@ -559,7 +561,7 @@ def history(
 def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
     """Return entries in order of day, with a column `record` that is True for records."""
     # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
-    values = without_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
+    values = remove_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
     value = pl.col("value")
     # The best entry of each day first; equal entries are in order of rows, after the organisers'.
     best_first = (

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import competition_ranks, without_noise
-from cranfield.base.errors import CranfieldError, check_proportion, quoted
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.arrays import compute_ranks, remove_noise
+from cranfield.base.errors import CranfieldError, check_proportion, quote
+from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
 from cranfield.campaign.store.records import Submission
@@ -106,7 +106,7 @@ def separate_runs(
         f" ({comparison.method}, alpha {alpha:g})"
     ]
     # The first run of the leaderboard; runs with equal means are ordered by tag.
-    keys = without_noise(comparison.means) * (1 if scores.lower_is_better else -1)
+    keys = remove_noise(comparison.means) * (1 if scores.lower_is_better else -1)
     first = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
     interval = comparison.around(first)
     if interval is not None:
@@ -199,7 +199,7 @@ class Leaderboard(TableResult):
         empty_columns = [name for name in optional_columns if {*rows[name]} <= {None, ""}]
         empty_columns += [] if rows["late"].any() else ["late"]
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
-        title += f": {counted(rows.height, 'run')}"
+        title += f": {inflect(rows.height, 'run')}"
         remarks = list(self.remarks)
         if max_runs is not None and rows.height > max_runs:
             remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
@@ -207,7 +207,7 @@ class Leaderboard(TableResult):
         return [replace(table, remarks=remarks)]
 
     def __repr__(self) -> str:
-        return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
+        return f"Leaderboard({inflect(self.rows.height, 'run')}: {', '.join(self.measures)})"
 
 
 def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
@@ -224,8 +224,8 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     best_tags = [tag for rank, tag in in_time if rank == in_time[0][0]]
     if not late_tags:
         return ""
-    best = some_of(map(plain, best_tags), 10) or "none"
-    return f"submitted late: {some_of(map(plain, late_tags), 10)}; best in time: {best}"
+    best = list_some(map(sanitise, best_tags), 10) or "none"
+    return f"submitted late: {list_some(map(sanitise, late_tags), 10)}; best in time: {best}"
 
 
 def leaderboard(
@@ -272,17 +272,17 @@ def _make_leaderboard(
     lower_is_better = evaluation.measures[0].info.lower_is_better
     unjudged_at_10 = [row.unjudged_at_10 for row in evaluation.coverage.systems]
     frame = frame.with_columns(
-        pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
+        pl.Series("rank", compute_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
         pl.Series("unjudged@10", unjudged_at_10, pl.Float64),
     ).sort("rank", "tag")
-    unpooled_tags = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
+    unpooled_tags = [quote(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     # The column unjudged@10 reports the unjudged documents.
     notes = evaluation.coverage.ignore_unjudged().notes
     if 0 < len(unpooled_tags) < frame.height:
-        notes.append(f"runs that were not pooled: {some_of(unpooled_tags, 10)}")
+        notes.append(f"runs that were not pooled: {list_some(unpooled_tags, 10)}")
     if late_note := describe_late_winners(frame.select("rank", "tag", "late").rows()):
         notes.append(late_note)
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}

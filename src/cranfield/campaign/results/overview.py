@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     check_list,
     warn,
 )
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import encode_text, render_page, replace_folder, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, compare_pairs, leaderboard
@@ -72,7 +72,7 @@ def make_leaderboard_table(overview: Overview) -> Table:
         run = [str(row["rank"]), tag, row["team"], row["type"] or ""]
         groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
         rows.append([*run, *scores, groups, unjudged])
-    title = f"{overview.title}, {counted(len(rows), 'run')}"
+    title = f"{overview.title}, {inflect(len(rows), 'run')}"
     left = (1, 2, 3, 4 + len(measures))
     return Table(title, head, rows, left, remarks=overview.leaderboard.remarks)
 
@@ -102,7 +102,7 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
         **{f"chart-{name}": drawing["heading"] for name, drawing in drawings.items()},
         "files": "Files",
     }
-    sizes = counted(overview.leaderboard.rows.height, "run"), counted(topics.height, "topic")
+    sizes = inflect(overview.leaderboard.rows.height, "run"), inflect(topics.height, "topic")
     return render_page(
         "overview.html",
         make_label(overview.title),

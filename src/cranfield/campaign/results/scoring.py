@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, check_list, quoted, warn
-from cranfield.base.files import whole_file
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import CranfieldError, InputError, check_list, quote, warn
+from cranfield.base.files import open_atomically
+from cranfield.base.text import inflect, list_some
 from cranfield.base.version import __version__
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import (
@@ -44,8 +44,8 @@ from cranfield.evaluation.evaluation import (
     Evaluation,
     TieEffect,
     describe_effects,
+    find_tie_effects,
     score,
-    tie_effects,
 )
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -93,7 +93,7 @@ def cache_table(
     sha256_text = sha256(data).hexdigest()
     path = f"{SCORES}/{sha256_text[:32]}.parquet"
     (campaign.folder / SCORES).mkdir(mode=0o700, exist_ok=True)
-    with whole_file(campaign.folder / path, private=True, synced=True) as out:
+    with open_atomically(campaign.folder / path, private=True, synced=True) as out:
         out.write(data)
     key = hash_values(task, version, basis)
     record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})
@@ -192,12 +192,12 @@ def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[
         for row in coverage.systems
     ]
     system = max(topics_outside, key=lambda system: len(topics_outside[system]))
-    topics_text = some_of(map(quoted, topics_outside[system]), 5)
+    topics_text = list_some(map(quote, topics_outside[system]), 5)
     verb = "has" if len(topics_outside) == 1 else "have"
     note = (
-        f"{len(topics_outside)} of {counted(len(rows), 'system')} {verb} results for topics outside"
-        f" the task, which are ignored (most in {quoted(system)}:"
-        f" {counted(len(topics_outside[system]), 'topic')}: {topics_text})"
+        f"{len(topics_outside)} of {inflect(len(rows), 'system')} {verb} results for topics outside"
+        f" the task, which are ignored (most in {quote(system)}:"
+        f" {inflect(len(topics_outside[system]), 'topic')}: {topics_text})"
     )
     return replace(coverage, systems=tuple(rows)), [note]
 
@@ -223,7 +223,7 @@ class Scoring:
         accepted_runs = campaign.registry.submissions(self.rules.name)
         self.submissions = tuple(sorted(accepted_runs, key=lambda run: run.tag))
         if not self.submissions:
-            raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
+            raise CranfieldError(f"task {quote(self.rules.name)} has no accepted run")
         self.notes_on_other_topics: list[str] = []  # of the last evaluation
 
     @property
@@ -356,7 +356,9 @@ class Scoring:
         runs = [run for run in self.submissions if run.object in uncached_objects]
         if runs and (judged_runs := self._judge(runs)):
             new_effects = {self.objects[tag]: "" for tag in judged_runs.systems}
-            for tie in tie_effects(judged_runs, score(judged_runs, measures, compat=self.compat)):
+            for tie in find_tie_effects(
+                judged_runs, score(judged_runs, measures, compat=self.compat)
+            ):
                 new_effects[self.objects[tie.system]] = json.dumps(asdict(tie))
             new_rows = pl.DataFrame([*new_effects.items()], table.schema, orient="row")
             table = pl.concat([table, new_rows])
@@ -380,11 +382,11 @@ class Scoring:
         empty_topics = [topic for topic in topics if topic not in relevant_topics]
         if not empty_topics:
             return notes
-        verb, names = "has" if len(empty_topics) == 1 else "have", map(quoted, empty_topics)
+        verb, names = "has" if len(empty_topics) == 1 else "have", map(quote, empty_topics)
         return [
             *notes,
-            f"{len(empty_topics):,} of {counted(len(topics), 'topic')} {verb} no document of grade"
-            f" {min_grade} or higher, so no run can score there: {some_of(names, 5)}",
+            f"{len(empty_topics):,} of {inflect(len(topics), 'topic')} {verb} no document of grade"
+            f" {min_grade} or higher, so no run can score there: {list_some(names, 5)}",
         ]
 
     def _compute_coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:

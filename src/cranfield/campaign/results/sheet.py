@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.errors import InputError
-from cranfield.base.text import counted, json_text
+from cranfield.base.text import format_json, inflect
 from cranfield.campaign.pages import render_text
-from cranfield.tabular import format_number, text_table
+from cranfield.tabular import align_rows, format_number
 
 Score = float | None
 """A score; None if missing."""
@@ -163,7 +163,7 @@ class Sheet:
 
     def to_json(self) -> str:
         """Return the sheet as JSON, which :meth:`from_json` reads."""
-        return json_text({"form": FORMAT, **asdict(self)})
+        return format_json({"form": FORMAT, **asdict(self)})
 
     @classmethod
     def from_json(cls, text: str, source: str = "the sheet") -> Sheet:
@@ -201,7 +201,7 @@ class Sheet:
             recall=[[f"{k / 10:.2f}", *map(format_number, row)] for k, row in levels],
             precision=_format_rows(precision | {"R (R-precision)": self.r_precision}),
             means=_format_rows(means),
-            table=text_table,
+            table=align_rows,
             beside=_join_side_by_side,
             **values,
         )
@@ -258,7 +258,7 @@ def list_run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     pooling = ""
     if sheet.pooled and sheet.depth:
         pooling = (
-            f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
+            f"its first {inflect(sheet.depth, 'document')} of each topic were pooled for judging"
         )
     elif sheet.pooled:
         pooling = "pooled for judging"
@@ -289,7 +289,7 @@ def format_team(sheet: Sheet) -> str:
 
 def format_rank(sheet: Sheet) -> str:
     value = format_number(sheet.measures.get(sheet.measure))
-    rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.n_runs, 'run')}"
+    rank = f"{sheet.comparison.rank:,} of {inflect(sheet.comparison.n_runs, 'run')}"
     late_text = " (submitted late)" if sheet.late else ""
     return f"Rank {rank}{late_text} by {sheet.measure}" + (f", {value}" if value else "")
 
@@ -299,8 +299,8 @@ def describe_category(sheet: Sheet) -> str:
     if sheet.category is None:
         return "too few other runs for a comparison"
     if not sheet.category.key:
-        return f"best, median and worst of all {counted(sheet.comparison.n_runs, 'run')}"
-    runs = counted(sheet.category.n_runs, "run")
+        return f"best, median and worst of all {inflect(sheet.comparison.n_runs, 'run')}"
+    runs = inflect(sheet.category.n_runs, "run")
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 

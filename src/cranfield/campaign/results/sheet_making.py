@@ -14,11 +14,11 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import competition_ranks
-from cranfield.base.errors import PolicyError, check_choice, quoted
-from cranfield.base.files import whole_file
+from cranfield.base.arrays import compute_ranks
+from cranfield.base.errors import PolicyError, check_choice, quote
+from cranfield.base.files import open_atomically
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import capitalise, counted
+from cranfield.base.text import capitalise, inflect
 from cranfield.campaign.checks.checking import select_public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (
@@ -147,7 +147,7 @@ def _list_depths(task: TaskRules) -> tuple[int, ...]:
 
 def compare_each_run(scores: Scores) -> list[SheetComparison]:
     """Compare each run with all other runs, by the default comparison of all pairs."""
-    ranks = competition_ranks(scores.overall(), scores.lower_is_better).tolist()
+    ranks = compute_ranks(scores.overall(), scores.lower_is_better).tolist()
     n_runs = len(scores.systems)
     comparison = compare_if_possible(scores)
     if isinstance(comparison, str):
@@ -320,7 +320,7 @@ class SheetInputs:
         rows = self.compute_statistics(self.scores, group)
         members = self.select_members(self.scores, group)
         lower_is_better = members.lower_is_better
-        ranks = np.array([competition_ranks(row, lower_is_better) for row in members.values], int)
+        ranks = np.array([compute_ranks(row, lower_is_better) for row in members.values], int)
         category = Category(*group, len(members.systems))
         fields = {"category": category, "median_precision": tuple(map(to_score, median))}
         by_topic = [[*map(to_score, rows[name])] for name in ("best", "median", "worst")]
@@ -452,7 +452,7 @@ def _make_index_page(sheets: Sequence[Sheet]) -> str:
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
         campaign, title = map(make_label, make_sheet_titles(sheets[0]))
-        counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
+        counts, heading = f"{campaign}. {inflect(len(sheets), 'run')}.", "Sheets"
     return render_page(
         "sheets.html",
         title,
@@ -501,10 +501,10 @@ def write_packet(
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
         hint = "`cranfield campaign team list` lists the teams"
-        raise PolicyError(f"unknown team {quoted(team)}; {hint}")
+        raise PolicyError(f"unknown team {quote(team)}; {hint}")
     files = _make_team_files(_read_all_inputs(campaign, task, judgments, team), team)
     if not files:
-        raise PolicyError(f"team {quoted(team)} has no accepted run")
+        raise PolicyError(f"team {quote(team)} has no accepted run")
     return _write_packet(files, target)
 
 
@@ -532,7 +532,7 @@ def write_packets(
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has an id that is not a valid, unique file name; write its packet separately"
-            raise PolicyError(f"team {quoted(team)} {reason}")
+            raise PolicyError(f"team {quote(team)} {reason}")
     with replace_folder(target, "packets", private=True) as new_folder:
         for team in teams:
             _write_packet(_make_team_files(all_inputs, team), new_folder / f"{team}.zip")
@@ -570,7 +570,7 @@ def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
             write_files(new_folder, files, private=True)
         return target
     with (
-        whole_file(target, private=True) as out,
+        open_atomically(target, private=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
     ):
         for name in sorted(files):

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import without_noise
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.arrays import remove_noise
+from cranfield.base.errors import CranfieldError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import (
     Scoring,
@@ -33,7 +33,7 @@ from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.evaluation.evaluation import Evaluation, score, tie_notes
+from cranfield.evaluation.evaluation import Evaluation, note_ties, score
 from cranfield.meta.collection_studies.leave_one_out import leave_one_out
 from cranfield.result import Column, Columns, Result, format_table
 from cranfield.scores import Scores
@@ -157,8 +157,8 @@ class Standing(Result):
             lines.append(
                 f"runs that were not pooled lose up to {format_number(losses['largest drop'])} of"
                 f" {self.measure} (mean {format_number(losses['mean drop'])}) and up to"
-                f" {counted(round(losses['largest rank change']), 'rank')}, estimated by leaving"
-                f" out each team of the {counted(int(losses['runs']), 'pooled run')} in turn"
+                f" {inflect(round(losses['largest rank change']), 'rank')}, estimated by leaving"
+                f" out each team of the {inflect(int(losses['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
@@ -299,7 +299,7 @@ def standing(
     names = [new_run.name for new_run in new_runs]
     if len(set(names)) < len(names):
         expected = "the run and its baseline must have different names"
-        raise PolicyError(f"{expected}, got {quoted(names[0])} twice")
+        raise PolicyError(f"{expected}, got {quote(names[0])} twice")
     qrels = read_stored_qrels(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
@@ -312,14 +312,14 @@ def standing(
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignore_unjudged().notes, *topic_notes]
-    notes += tie_notes(evaluation.judged, evaluation)
+    notes += note_ties(evaluation.judged, evaluation)
     notes += scoring.describe_topics(evaluation.topics)
     if duplicate_names := [name for name in file_run_names if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
-        runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"
+        runs = f"run {', '.join(map(quote, duplicate_names))} of the campaign"
         notes.append(f"{runs} is excluded, because a run file has the same name")
     if not set(tags) - {names[0]}:
-        raise CranfieldError(f"task {quoted(scoring.rules.name)} has no run to compare with")
+        raise CranfieldError(f"task {quote(scoring.rules.name)} has no run to compare with")
     [new_scores] = evaluation.values()
     new_systems = [name for name in new_scores.systems if name not in tags]
     scores, missing_notes = _add_new_runs(
@@ -348,8 +348,8 @@ def _find_reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str],
     if tags:
         return tags, f" of type {kind}"
     if kind not in (None, "automatic"):
-        types = dict.fromkeys(quoted(run.type) for run in scoring.submissions)
-        raise PolicyError(f"no run is of type {quoted(kind)}; expected one of: {', '.join(types)}")
+        types = dict.fromkeys(quote(run.type) for run in scoring.submissions)
+        raise PolicyError(f"no run is of type {quote(kind)}; expected one of: {', '.join(types)}")
     return [run.tag for run in scoring.submissions], ""
 
 
@@ -381,7 +381,7 @@ def _compare_run(
     other_tags, depth = sorted({*tags} - {run}), (scoring.rules.pool or PoolRules()).depth
     reference, mean_scores = scores.select(systems=other_tags), scores.mean()
     means = dict(zip(scores.systems, mean_scores.tolist(), strict=True))
-    keys = without_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
+    keys = remove_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
     best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
     against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
@@ -389,7 +389,7 @@ def _compare_run(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
-    group_note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
+    group_note = f"compared with the {inflect(len(other_tags), 'accepted run')}{type_text}"
     selection_note = (
         "the p-values do not account for the selection of the best and the median run by the same"
         " scores"

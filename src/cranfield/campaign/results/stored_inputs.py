@@ -24,12 +24,12 @@ from cranfield.base.errors import (
     check_list,
     collect_warnings,
     convert_error,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.files import file_sha256
+from cranfield.base.files import hash_file
 from cranfield.base.kinds import Integer
-from cranfield.base.text import counted, plain, some_of
+from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.campaign.checks.checking import is_unknown_document
 from cranfield.campaign.checks.report import get_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
@@ -98,7 +98,7 @@ def add_judgments(
     """
     rules = campaign.rules.task(task)
     if not is_safe_name(version):
-        raise PolicyError(f"version must be a valid file name, got {quoted(version)}")
+        raise PolicyError(f"version must be a valid file name, got {quote(version)}")
     source = Source(fspath(qrels))
     # A pipe can be read only once, so a copy is checked and stored.
     with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
@@ -146,12 +146,12 @@ def _add_copy(
         warn(topic_note)
     if get_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
-    sha256 = file_sha256(path)
+    sha256 = hash_file(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
     if duplicate is not None:
         is_same = duplicate.version == version
         ending = "; nothing was added" if is_same else ""
-        warn(f"the file has the same bytes as version {quoted(duplicate.version)}{ending}")
+        warn(f"the file has the same bytes as version {quote(duplicate.version)}{ending}")
         if is_same:
             return duplicate
     task_topics = read_topic_ids(rules) or judgments.topics
@@ -161,7 +161,7 @@ def _add_copy(
     with campaign.registry.change("judgments", rules.name, details) as change:
         if version in {record.version for record in change.judgments(rules.name)}:
             reason = "already exists and cannot be changed; choose a new name"
-            raise PolicyError(f"version {quoted(version)} {reason}")
+            raise PolicyError(f"version {quote(version)} {reason}")
         sha256, _ = records.put_object(campaign.folder, path)
         return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
 
@@ -182,14 +182,14 @@ def compare_versions(qrels: Qrels, earlier: Qrels) -> tuple[int, int, int]:
 def _check_missing_judgments(qrels: Qrels, newest: Qrels) -> None:
     """Check that judgments have all topics, and most judgments, of the newest version."""
     topics = set(qrels.topics)
-    if missing := [quoted(topic) for topic in newest.topics if topic not in topics]:
+    if missing := [quote(topic) for topic in newest.topics if topic not in topics]:
         verb = "has" if len(missing) == 1 else "have"
-        reason = f"that the newest version judges {verb} no judgments: {some_of(missing, 5)}"
+        reason = f"that the newest version judges {verb} no judgments: {list_some(missing, 5)}"
         advice = "if these topics were dropped, set drop_judgments=True"
-        raise PolicyError(f"{counted(len(missing), 'topic')} {reason}; {advice}")
+        raise PolicyError(f"{inflect(len(missing), 'topic')} {reason}; {advice}")
     n_removed = compare_versions(qrels, newest)[2]
     if n_removed > MAX_REMOVED * len(newest):
-        reason = f"{n_removed:,} of {counted(len(newest), 'judgment')} of the newest version"
+        reason = f"{n_removed:,} of {inflect(len(newest), 'judgment')} of the newest version"
         advice = "if these judgments were dropped, set drop_judgments=True"
         raise PolicyError(f"{reason} are missing; a version replaces the last one; {advice}")
 
@@ -211,10 +211,10 @@ def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
     """Warn of judged documents that are not in the collection."""
     unknown_docs = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
     if len(unknown_docs):
-        names = some_of(map(quoted, unknown_docs.unique().sort()), 5)
+        names = list_some(map(quote, unknown_docs.unique().sort()), 5)
         verb, nouns = ("is", "a document") if len(unknown_docs) == 1 else ("are", "documents")
         warn(
-            f"{len(unknown_docs):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside"
+            f"{len(unknown_docs):,} of {inflect(len(qrels), 'judgment')} {verb} of {nouns} outside"
             f" the collection ({names}), but {verb} used for scores"
         )
 
@@ -227,7 +227,7 @@ def make_topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     extra_topics = [topic for topic in qrels.topics if topic not in set(topics)]
     missing_topics = [topic for topic in topics if topic not in set(qrels.topics)]
     if len(missing_topics) == len(topics):
-        reason = f"the judgments have no topic of task {quoted(rules.name)}"
+        reason = f"the judgments have no topic of task {quote(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
     verb = "is" if len(extra_topics) == 1 else "are"
     problems = {
@@ -235,7 +235,7 @@ def make_topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
         f"of the task {'has' if len(missing_topics) == 1 else 'have'} no judgments": missing_topics,
     }
     return [
-        f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
+        f"{inflect(len(names), 'topic')} {problem}: {list_some(map(quote, names), 5)}"
         for problem, names in problems.items()
         if names
     ]
@@ -246,21 +246,21 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
     versions = campaign.registry.judgments(task)
     if not versions:
         hint = "(add them with `cranfield campaign judgments`)"
-        raise CranfieldError(f"task {quoted(task)} has no judgments {hint}")
+        raise CranfieldError(f"task {quote(task)} has no judgments {hint}")
     if version is None:
         return versions[-1]
     for record in versions:
         if record.version == version:
             return record
-    names = ", ".join(quoted(record.version) for record in versions)
-    unknown = f"unknown version {quoted(version)} of the judgments"
+    names = ", ".join(quote(record.version) for record in versions)
+    unknown = f"unknown version {quote(version)} of the judgments"
     raise PolicyError(f"{unknown}; expected one of: {names}")
 
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics outside the task."""
     path = records.find_object(campaign.folder, record.object)
-    if file_sha256(path) != record.object:
+    if hash_file(path) != record.object:
         raise InputError(
             "the stored bytes differ from the added file", source=f"judgments {record.version}"
         )
@@ -289,8 +289,8 @@ def read_stored_runs(
 
 def _name_run(submission: Submission) -> str:
     """Return the label of a stored run in messages: its tag and the name of the submitted file."""
-    file = f" ({plain(submission.source)})" if submission.source else ""
-    return f"run {quoted(submission.tag)}{file}"
+    file = f" ({sanitise(submission.source)})" if submission.source else ""
+    return f"run {quote(submission.tag)}{file}"
 
 
 def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Submission) -> Run:
@@ -299,7 +299,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
         _check_object(campaign, submission)
         return read_stored_runs(campaign, rules, [submission])[0]
     except InputError as error:
-        raise convert_error(error, InputError, f"run {quoted(submission.tag)}") from None
+        raise convert_error(error, InputError, f"run {quote(submission.tag)}") from None
 
 
 def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
@@ -332,15 +332,15 @@ def apply_to_runs(
 
 def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
-    reasons = some_of(campaign.unreadable_runs.values(), 3)
-    return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
+    reasons = list_some(campaign.unreadable_runs.values(), 3)
+    return InputError(f"no accepted run can be read: {reasons}", source=f"task {quote(task)}")
 
 
 def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
     path = records.find_object(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
-    if file_sha256(path) != run.object:
+    if hash_file(path) != run.object:
         raise InputError("the stored bytes differ from the submitted file")
 
 
@@ -353,7 +353,7 @@ def _try_each(
         try:
             reader(run)
         except InputError as error:
-            reason = str(convert_error(error, InputError, f"run {quoted(run.tag)}"))
+            reason = str(convert_error(error, InputError, f"run {quote(run.tag)}"))
             if run.id not in campaign.unreadable_runs:
                 warn(f"{reason}; the run is excluded")
             campaign.unreadable_runs[run.id] = reason
@@ -380,13 +380,13 @@ def select_pool_runs(
     runs_in_time = [run for run in accepted if not run.late]
     selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{counted(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
+        runs = f"{inflect(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
         runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
-        raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
+        raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:
-            got = f"got {quoted(tag)}; expected some of: {some_of(tags, 12)}"
+            got = f"got {quote(tag)}; expected some of: {list_some(tags, 12)}"
             raise PolicyError(f"without must name runs that the rules pool, {got}")
     if set(tags) <= set(without):
         raise PolicyError("without must leave at least one run in the pool, got all its runs")
@@ -459,7 +459,7 @@ def pool(
             for run in new_runs:
                 if run.id not in accepted:
                     reason = "was withdrawn while the pool was created; create the pool again"
-                    raise PolicyError(f"run {quoted(run.tag)} {reason}")
+                    raise PolicyError(f"run {quote(run.tag)} {reason}")
                 change.update(replace(accepted[run.id], pooled=True))
     return new_pool
 
@@ -481,6 +481,6 @@ def _warn_of_blanks(
             topic, doc, *_ = frame.row(rows[0])
             position = f"{_name_run(submission)}, line {run.origin.get_line(rows[0])}"
             warn(
-                f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
+                f"{position}: topic {quote(topic)}, document {quote(doc)}: a pool in text format"
                 " splits an id at its blank; exclude the run from the pool by its tag"
             )

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_integer, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, quote
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
@@ -64,13 +64,13 @@ class TopicStatistics(TableResult):
         """Return the rows of a group; an excluded group has no rows."""
         if group not in self.groups and group not in self.excluded_groups:
             names = ", ".join(self.groups)
-            raise PolicyError(f"unknown group {quoted(group)}; expected one of: {names}")
+            raise PolicyError(f"unknown group {quote(group)}; expected one of: {names}")
         return self.rows.filter(pl.col("group") == group)
 
     def heading(self) -> list[str]:
         """Return one line: the measure, and the numbers of groups and topics."""
-        topics = counted(self.rows["topic"].n_unique(), "topic")
-        return [f"{self.measure or 'scores'}: {counted(len(self.groups), 'group')}, {topics}"]
+        topics = inflect(self.rows["topic"].n_unique(), "topic")
+        return [f"{self.measure or 'scores'}: {inflect(len(self.groups), 'group')}, {topics}"]
 
 
 def topic_statistics(
@@ -122,7 +122,7 @@ def topic_statistics(
     groups = groups or {}
     for system in groups:
         if system not in scores.systems:
-            raise PolicyError(f"unknown run {quoted(system)} in groups")
+            raise PolicyError(f"unknown run {quote(system)} in groups")
     if ALL in groups.values():
         raise PolicyError(f"a group must not be named {ALL}; this name is reserved for all runs")
     values, missing_notes = _fill_missing(scores)
@@ -137,7 +137,7 @@ def topic_statistics(
         if name not in excluded_groups
     ]
     notes = [
-        f"group {name} is excluded: it has {counted(size, 'run')}, fewer than {min_runs}"
+        f"group {name} is excluded: it has {inflect(size, 'run')}, fewer than {min_runs}"
         for name, size in excluded_groups.items()
     ]
     notes += missing_notes
@@ -159,7 +159,7 @@ def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
                 " lower is better, missing scores require a measure with a maximum"
             )
     n_missing = int(is_missing.sum())
-    notes = [f"{counted(n_missing, 'missing score')} counted as {worst:g}"] if n_missing else []
+    notes = [f"{inflect(n_missing, 'missing score')} counted as {worst:g}"] if n_missing else []
     return np.where(is_missing, worst, values), notes
 
 

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cranfield
-from cranfield.base.errors import CranfieldError, InputError, check_choice, file_error, quoted
-from cranfield.base.files import file_sha256
-from cranfield.base.text import plain
+from cranfield.base.errors import CranfieldError, InputError, check_choice, make_file_error, quote
+from cranfield.base.files import hash_file
+from cranfield.base.text import sanitise
 from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
@@ -73,7 +73,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         # A TOML error, or a number with too many digits.
         reason, _, position = str(error).split(";")[0].partition(" (at line ")
         line = int(position.split(",")[0]) if position else 0
-        message = f"is not valid TOML: {plain(reason)}"
+        message = f"is not valid TOML: {sanitise(reason)}"
         if reason == "Invalid value":
             message += "; text must be in quotes"
         raise InputError(message, source=file.name, line=line or None) from None
@@ -109,7 +109,7 @@ class _Digests(UserDict[str, str]):
     def __getitem__(self, name: str) -> str:
         if not self.data[name]:
             try:
-                self.data[name] = file_sha256(self._folder / name)
+                self.data[name] = hash_file(self._folder / name)
             except InputError as error:
                 raise InputError(error.reason, source=name) from None
         return self.data[name]
@@ -132,7 +132,7 @@ def _read_bytes(file: Path) -> bytes:
         with file.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise file_error(error, "read", file) from None
+        raise make_file_error(error, "read", file) from None
     if len(data) > MAX_BYTES:
         raise InputError(f"has more than {MAX_BYTES:,} bytes", source=file.name)
     return data
@@ -193,9 +193,9 @@ def _find_file(name: PurePosixPath, folder: Path) -> Path:
         # The name is too long, or the folder is not accessible.
         is_file = False
     if not is_file:
-        raise WrongValueError(f"file {quoted(name)} not found in the folder of the rules")
+        raise WrongValueError(f"file {quote(name)} not found in the folder of the rules")
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise WrongValueError(f"{quoted(name)} is a link to a file outside the folder of the rules")
+        raise WrongValueError(f"{quote(name)} is a link to a file outside the folder of the rules")
     return path
 
 
@@ -216,7 +216,7 @@ def _check_consistency(task: TaskRules) -> None:
             )
         if category != "type" and not task.questions[category].choices:
             reason = (
-                f"expected the name of a question with choices, or 'type', got {quoted(category)}"
+                f"expected the name of a question with choices, or 'type', got {quote(category)}"
             )
             raise WrongValueError(reason, "categories")
     if "type" in task.questions:
@@ -225,7 +225,7 @@ def _check_consistency(task: TaskRules) -> None:
 
 
 def _quote_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quoted(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quote(key)
 
 
 def _find_line(text: str, *path: str) -> int | None:

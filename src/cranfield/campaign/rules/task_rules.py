@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, get_origin, get_type_hints
 
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.text import counted, did_you_mean
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.text import inflect, suggest_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +62,7 @@ def parse_time(value: object) -> datetime:
     Traceback (most recent call last):
     cranfield.InputError: expected an offset from UTC, such as -12:00 in ..., got '2026-08-15'
     """
-    example, got = "2026-08-15T23:59:59-12:00", f"got {quoted(value)}"
+    example, got = "2026-08-15T23:59:59-12:00", f"got {quote(value)}"
     try:
         time = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     except ValueError:
@@ -111,7 +111,7 @@ def format_duration(span: timedelta) -> str:
     for unit, seconds in {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}.items():
         n_units, remainder = divmod(remainder, seconds)
         if n_units:
-            parts.append(counted(n_units, unit))
+            parts.append(inflect(n_units, unit))
         elif parts:
             break
     return " ".join(parts[:2]) or "less than a second"
@@ -147,7 +147,7 @@ def prepend_keys(*path: str) -> Iterator[None]:
 
 def _show_value(value: Any) -> str:
     names: dict[type, str] = {dict: "a table", list: "a list", bool: str(value).lower()}
-    return names.get(type(value)) or quoted(value)
+    return names.get(type(value)) or quote(value)
 
 
 def _make_check(
@@ -188,7 +188,7 @@ def check_time(value: Any) -> datetime:
 def check_file_name(value: Any) -> str:
     """Check that a file name is valid on every system."""
     if not is_safe_name(check_text(value)):
-        raise WrongValueError(f"must be {SAFE_NAME_RULE}, got {quoted(value)}")
+        raise WrongValueError(f"must be {SAFE_NAME_RULE}, got {quote(value)}")
     return str(value)
 
 
@@ -197,9 +197,9 @@ def check_file(value: Any) -> PurePosixPath:
     path = PurePosixPath(check_text(value))
     if path.is_absolute() or ".." in path.parts or re.search(r"[\\:\0]", value):
         expected = "a file in the folder of the rules file, or in a subfolder"
-        raise WrongValueError(f"must be {expected}; got {quoted(value)}")
+        raise WrongValueError(f"must be {expected}; got {quote(value)}")
     if not path.parts or not value.isprintable():
-        raise WrongValueError(f"must be a valid file name, got {quoted(value)}")
+        raise WrongValueError(f"must be a valid file name, got {quote(value)}")
     return path
 
 
@@ -231,7 +231,7 @@ def make_list_check(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
         items = tuple(map(check_item, check_list(value)))
         for k, item in enumerate(items):
             if item in items[:k]:
-                raise WrongValueError(f"contains {quoted(value[k])} twice")
+                raise WrongValueError(f"contains {quote(value[k])} twice")
         return items
 
     return check
@@ -290,8 +290,8 @@ def make_object_check(model: Callable[..., Any], keys: Mapping[str, ValueCheck])
 def format_unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
     """Return the message for an unknown name, with the most similar name."""
     names = list(names)
-    hint = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
-    return f"unknown {noun} {quoted(name)}{hint}"
+    hint = suggest_names(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
+    return f"unknown {noun} {quote(name)}{hint}"
 
 
 @dataclass(frozen=True)
@@ -446,7 +446,7 @@ class Rules:
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
         if name is None or name not in self.tasks:
-            problem = "missing task" if name is None else f"unknown task {quoted(name)}"
+            problem = "missing task" if name is None else f"unknown task {quote(name)}"
             raise PolicyError(f"{problem}; expected one of: {', '.join(self.tasks)}")
         return self.tasks[name]
 

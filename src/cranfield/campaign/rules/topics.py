@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import InputError, optional_module, quoted
+from cranfield.base.errors import InputError, import_optional, quote
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import fold_name
@@ -41,12 +41,12 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
         for topic, line in _iterate_ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(
-                    f"a topic id must be text without blanks, got {quoted(topic)}", line=line
+                    f"a topic id must be text without blanks, got {quote(topic)}", line=line
                 )
             if topic in lines_by_topic:
                 first_line = lines_by_topic[topic]
                 suffix = f", first in line {first_line}" if first_line else ""
-                raise InputError(f"duplicate topic {quoted(topic)}{suffix}", line=line)
+                raise InputError(f"duplicate topic {quote(topic)}{suffix}", line=line)
             lines_by_topic[topic] = line
     except InputError as error:
         # The path on the organisers' machine is private.
@@ -88,9 +88,9 @@ def _parse_lines(content: str) -> Iterator[tuple[str, int]]:
     for k, (line, text) in enumerate(lines):
         topic = text.split()[0]
         if k == 0 and len(lines) > 1 and fold_name(topic) in names:
-            raise InputError(f"expected a topic id, got the header {quoted(topic)}", line=line)
+            raise InputError(f"expected a topic id, got the header {quote(topic)}", line=line)
         if len(topic) > 1 and topic.endswith(":"):
-            reason = f"expected a topic id and a blank, got {quoted(topic)}; remove the colon"
+            reason = f"expected a topic id and a blank, got {quote(topic)}; remove the colon"
             raise InputError(reason, line=line)
         yield topic, line
 
@@ -121,7 +121,7 @@ def _parse_xml(source: Source) -> Iterator[tuple[str, int]]:
 
 
 def _load_irds_topics(name: str) -> list[str]:
-    datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
+    datasets = import_optional("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         queries = datasets.load(name.removeprefix("irds:")).queries_iter()
         return [query.query_id for query in queries]

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.base.files import file_sha256, whole_file, whole_folder
-from cranfield.base.text import counted, json_text, plain
+from cranfield.base.errors import InputError, PolicyError, quote
+from cranfield.base.files import create_atomically, hash_file, open_atomically
+from cranfield.base.text import format_json, inflect, sanitise
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate_bag
 from cranfield.campaign.rules.reading import check_rules, read_rules, read_template
@@ -61,7 +61,7 @@ class Finding:
 
     def __str__(self) -> str:
         kind = "" if self.kind == PROBLEM else f" ({self.kind})"
-        return f"{plain(self.file)}: {plain(self.reason)}{kind}"
+        return f"{sanitise(self.file)}: {sanitise(self.reason)}{kind}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,8 +117,8 @@ class Verification(Result):
 
     def heading(self) -> list[str]:
         """Return one line: the numbers of problems, if any, of compared files, and of events."""
-        sizes = f"{counted(self.n_files, 'file')}, {counted(self.n_events, 'event')}"
-        return [f"{counted(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
+        sizes = f"{inflect(self.n_files, 'file')}, {inflect(self.n_events, 'event')}"
+        return [f"{inflect(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
@@ -154,8 +154,8 @@ def _find_recorded_files(registry: RegistryReader) -> _Records:
     rules = registry.get_rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.is_stored)
-    objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
-    objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
+    objects = {run.object: f"run {quote(run.tag)}" for run in runs}
+    objects |= {item.object: f"judgments {quote(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
         path = records.find_object(Path(), sha256).as_posix()
         files[path] = _Record(sha256, description)
@@ -300,7 +300,7 @@ def _compare_file(folder: Path, name: str, record: _Record) -> tuple[int, list[F
         reason = f"is a link: a copy of the folder may not contain the file ({description})"
         findings.append(Finding(name, reason, NOTE))
     try:
-        is_unchanged = file_sha256(path) == record.sha256
+        is_unchanged = hash_file(path) == record.sha256
     except InputError as error:
         return 0, [*findings, Finding(name, f"{error.reason} ({description})")]
     if not is_unchanged:
@@ -350,7 +350,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     """Create a campaign's folder completely or not at all; see `cranfield.campaign.create`."""
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
-    with whole_folder(folder, private=True, synced=True) as new_folder:
+    with create_atomically(folder, private=True, synced=True) as new_folder:
         contents = {RULES: read_template().encode()}
         if rules is not None:
             source_rules = read_rules(rules)
@@ -360,7 +360,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             contents[RULES] = contents.pop(source_rules.source)
         for name, data in contents.items():
             (new_folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with whole_file(new_folder / name, private=True, synced=True) as out:
+            with open_atomically(new_folder / name, private=True, synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
             (new_folder / name).mkdir(mode=0o700, exist_ok=True)
@@ -395,7 +395,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     """
     target = Path(fspath(path))
     if target.suffix.lower() != ".zip":
-        raise PolicyError(f"the name of an export must end in .zip, got {quoted(target.name)}")
+        raise PolicyError(f"the name of an export must end in .zip, got {quote(target.name)}")
     check_folder(campaign.folder)
     campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
@@ -409,9 +409,9 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
             lines = [*rows[:1], *(row.values() for row in rows)]
             csv.writer(text_file, lineterminator="\n").writerows(lines)
             contents[f"tables/{table}.csv"] = text_file.getvalue().encode()
-            contents[f"tables/{table}.json"] = json_text(rows).encode()
+            contents[f"tables/{table}.json"] = format_json(rows).encode()
     with (
-        whole_file(target, private=True, synced=True) as out,
+        open_atomically(target, private=True, synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
         sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]

@@ -10,8 +10,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import InputError, system_reason
-from cranfield.base.files import file_sha256, sync_folder, whole_file
+from cranfield.base.errors import InputError, get_system_reason
+from cranfield.base.files import hash_file, open_atomically, sync_folder
 
 ACCEPTED, REFUSED, REPLACED, WITHDRAWN = "accepted", "refused", "replaced", "withdrawn"
 """The states of a submission."""
@@ -142,7 +142,7 @@ def check_folder(folder: Path) -> None:
         is_folder, has_registry = folder.is_dir(), (folder / REGISTRY).is_file()
     except OSError as error:
         # For example, the name is too long.
-        raise InputError(system_reason(error), source=str(folder)) from None
+        raise InputError(get_system_reason(error), source=str(folder)) from None
     if not is_folder:
         raise InputError("no such folder", source=str(folder))
     if not has_registry:
@@ -164,7 +164,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
 
     On return, the object is on the disk. Verifications report it as left over until it is recorded.
     """
-    sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
+    sha256 = hash_file(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
     target = find_object(folder, sha256)
     if not target.parent.is_dir():
         (folder / OBJECTS).mkdir(mode=0o700, exist_ok=True)
@@ -173,7 +173,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     with (
         source.open("rb") if isinstance(source, Path) else BytesIO(source) as file,
-        whole_file(target, private=True, synced=True) as out,
+        open_atomically(target, private=True, synced=True) as out,
     ):
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)

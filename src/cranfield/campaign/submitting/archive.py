@@ -9,10 +9,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Annotated, Any
 
-from cranfield.base.errors import InputError, PolicyError, file_error, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, make_file_error, quote, warn
 from cranfield.base.kinds import Integer
 from cranfield.base.parallel import iterate_in_threads
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, parse_time
 from cranfield.campaign.submitting.submit import (
@@ -130,7 +130,7 @@ def read_archive_table(
         if key in lines_by_key:
             first_line = lines_by_key[key]
             suffix = "" if first_line is None else f", first in line {first_line}"
-            reason = f"duplicate run {quoted(row['tag'])}{suffix}"
+            reason = f"duplicate run {quote(row['tag'])}{suffix}"
             raise InputError(reason, source=source.source, line=line)
         lines_by_key[key] = line
         file, reason = _choose_file(row["tag"], files.get(row["tag"], []))
@@ -143,13 +143,13 @@ def read_archive_table(
     for name, value in values.items():
         if value and name in cells and not frame[name].null_count():
             reason = "must not be set, because the table has a value for every run"
-            raise PolicyError(f"{quoted(name)} {reason}; got {quoted(value)}")
+            raise PolicyError(f"{quote(name)} {reason}; got {quote(value)}")
     used = column_indices.values()
-    if unused := [quoted(str(name)) for k, name in enumerate(source.names) if k not in used]:
+    if unused := [quote(str(name)) for k, name in enumerate(source.names) if k not in used]:
         warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
-        count = counted(len(files_without_row), "file")
-        names = some_of(map(quoted, files_without_row), 5)
+        count = inflect(len(files_without_row), "file")
+        names = list_some(map(quote, files_without_row), 5)
         warn(f"{count} not submitted for lack of a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
@@ -159,11 +159,11 @@ def _make_declaration(row: Mapping[str, str], defaults: Declaration) -> Declarat
     names = ("tag", "team", "type", "description")
     values: dict[str, Any] = {name: row[name] for name in names if name in row}
     if not defaults.team and "team" not in row:
-        raise InputError(f"run {quoted(row['tag'])} has no team; set it in the row or for all runs")
+        raise InputError(f"run {quote(row['tag'])} has no team; set it in the row or for all runs")
     if "priority" in row:
         values["priority"] = parse_integer(row["priority"])
         if values["priority"] is None:
-            raise InputError(f"priority must be an integer, got {quoted(row['priority'])}")
+            raise InputError(f"priority must be an integer, got {quote(row['priority'])}")
     if "received" in row:
         values["received"] = parse_time(row["received"])
     answers = {name: row[name] for name in sorted(row.keys() - COLUMN_NAMES)}
@@ -182,7 +182,7 @@ def _find_files_by_tag(
             paths = sorted(path for path in run.iterdir() if path.is_file()) if is_folder else [run]
             run.stat()
         except (OSError, ValueError) as error:
-            raise file_error(error, "read", run) from error
+            raise make_file_error(error, "read", run) from error
         for file in paths:
             stem = file.stem if file.suffix.lower() in _COMPRESSED else file.name
             names = (file.name, stem, Path(stem).stem)
@@ -203,10 +203,10 @@ def _choose_file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     if not files:
         return (
             None,
-            f"no file has the name {quoted(tag)}; rename the run's file, or add a column 'file'",
+            f"no file has the name {quote(tag)}; rename the run's file, or add a column 'file'",
         )
-    names = " and ".join(quoted(Path(file).name) for file in files[:2])
-    return None, f"{names} both match {quoted(tag)}; choose a file in the column 'file'"
+    names = " and ".join(quote(Path(file).name) for file in files[:2])
+    return None, f"{names} both match {quote(tag)}; choose a file in the column 'file'"
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def submit_archive(
                 return
             if new_ids:
                 teams = [make_team(campaign, id) for id in new_ids]
-                with campaign.registry.change("add teams", some_of(new_ids, 10)) as tx:
+                with campaign.registry.change("add teams", list_some(new_ids, 10)) as tx:
                     insert_teams(tx, teams)
             for row, run in zip(table.rows, runs, strict=True):
                 if isinstance(run, str):

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-from cranfield.base.errors import CranfieldError, PolicyError, file_error, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, make_file_error, quote
 from cranfield.base.kinds import Integer
-from cranfield.base.text import counted, plain
+from cranfield.base.text import inflect, sanitise
 from cranfield.campaign.checks.checking import check_with_metadata
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, get_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
@@ -81,9 +81,9 @@ class Declaration:
         for name, text in texts.items():
             if len(text) > MAX_TEXT_LENGTH:
                 expected = f"at most {MAX_TEXT_LENGTH:,} characters"
-                raise PolicyError(f"{quoted(name)} must have {expected}, got {len(text):,}")
+                raise PolicyError(f"{quote(name)} must have {expected}, got {len(text):,}")
         if self.received is not None and self.received.tzinfo is None:
-            raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
+            raise PolicyError(f"received must have an offset from UTC, got {quote(self.received)}")
 
 
 def check_reason(reason: str) -> None:
@@ -98,7 +98,7 @@ def _find_unprintable_character(name: str, text: str) -> str:
     """Return a message about unprintable characters, except line breaks and tabs; or ''."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
-    return f"{quoted(name)} must not contain unprintable characters, got {quoted(text)}"
+    return f"{quote(name)} must not contain unprintable characters, got {quote(text)}"
 
 
 MAX_TAG_LENGTH = 300
@@ -163,7 +163,7 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
             try:
                 out.write(block)
             except OSError as error:
-                raise file_error(error, "copied", source.name) from error
+                raise make_file_error(error, "copied", source.name) from error
     return digest.hexdigest(), size
 
 
@@ -184,9 +184,7 @@ def get_submission_time(declaration: Declaration, now: datetime) -> datetime:
         return now
     received = declaration.received.astimezone(UTC).replace(microsecond=0)
     if received > now:
-        raise PolicyError(
-            f"received must not be in the future, got {quoted(format_time(received))}"
-        )
+        raise PolicyError(f"received must not be in the future, got {quote(format_time(received))}")
     return received
 
 
@@ -209,7 +207,7 @@ def decide_submission(
     if repeat is not None and declaration.tag in (None, tag):
         if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted_runs):
             # Replacing another run by a run that is already accepted would lose a run.
-            reason = f"this run was already submitted as {quoted(tag)}"
+            reason = f"this run was already submitted as {quote(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
         is_new_time = declaration.received is not None and submission.received != repeat.received
         # A run that replaces itself corrects the time of its submission.
@@ -232,8 +230,8 @@ def decide_submission(
             return SubmissionOutcome(past_run, report, is_repeat=True), report.faults, None
     replaced_run = next((run for run in accepted_runs if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
-        replaces = quoted(declaration.replaces)
-        raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
+        replaces = quote(declaration.replaces)
+        raise PolicyError(f"team {quote(team)} has no accepted run {replaces} to replace")
     other_runs = [run for run in accepted_runs if run != replaced_run]
     ranking = submission.ranking
     same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
@@ -252,7 +250,7 @@ def decide_submission(
     priority = submission.priority
     tags = [run.tag for run in other_runs if priority and run.priority == priority]
     if tags:
-        message = f"run {quoted(tags[0])} already has priority {priority}; use another priority"
+        message = f"run {quote(tags[0])} already has priority {priority}; use another priority"
         faults.append(Fault("answers", "warning", message))
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))
@@ -270,7 +268,7 @@ def _describe_past_run(
         state = f"withdrawn on {registry.find_withdrawal_time(run)[:10]}"
     else:
         tags = {other.id: other.tag for other in submissions}
-        state = f"replaced by {quoted(tags[run.replaced_by or run.id])}"
+        state = f"replaced by {quote(tags[run.replaced_by or run.id])}"
     hint = "to submit it as a new run, change its file or its description"
     return Fault("ranking-same", "error", f"already submitted, {state}: not accepted again; {hint}")
 
@@ -306,7 +304,7 @@ def _make_fault(task: TaskRules, code: str, message: str) -> Fault:
 
 def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
     """Yield messages about an invalid type, priority, answers or description."""
-    run_type = quoted(declaration.type)
+    run_type = quote(declaration.type)
     if task.types and declaration.type not in task.types:
         problem = f"unknown type {run_type}" if declaration.type else "type is missing"
         yield f"{problem}; expected one of: {', '.join(task.types)}"
@@ -320,15 +318,15 @@ def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Ite
         if name not in task.questions:
             questions = ", ".join(task.questions)
             expected = f"expected one of: {questions}" if questions else "the task has no questions"
-            yield f"unknown question {quoted(name)}; {expected}"
+            yield f"unknown question {quote(name)}; {expected}"
     for name, question in task.questions.items():
         answer = declaration.answers.get(name, "")
         choices = f"; expected one of: {', '.join(question.choices)}" if question.choices else ""
         if not answer.strip():
             if question.required:
-                yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
+                yield f"answer {quote(name)} is missing: {question.ask}{choices}"
         elif question.choices and answer not in question.choices:
-            yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
+            yield f"unknown answer {quote(answer)} to {quote(name)}{choices}"
         elif problem := _find_unprintable_character(name, answer):
             yield problem
     if problem := _find_unprintable_character("description", declaration.description):
@@ -355,12 +353,12 @@ def _find_limit_faults(
         if task.late == "mark":
             message += "; the run is marked as late and not pooled"
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
-    team = f"team {quoted(run.team)}"
+    team = f"team {quote(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
-        runs = f"{counted(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
+        runs = f"{inflect(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
         yield _make_fault(task, "limit", f"{team} already has {runs}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
-        runs = f"{counted(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
+        runs = f"{inflect(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
         message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
         yield _make_fault(task, "limit", message)
 
@@ -375,13 +373,13 @@ def _find_tag_faults(
     if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
         # Always an error, because the tag becomes a file name.
         yield Fault(
-            "tag", "error", f"tag {quoted(tag)} is not a valid file name on some operating systems"
+            "tag", "error", f"tag {quote(tag)} is not a valid file name on some operating systems"
         )
     for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
         # Other teams cannot take the tag of a replaced run, to which links may exist.
         if run != replaced_run and (run.state == ACCEPTED or run.team != team):
             hint = "; replace that run instead" if run.team == team else ""
-            yield Fault("tag-taken", "error", f"tag {quoted(tag)} is taken{hint}")
+            yield Fault("tag-taken", "error", f"tag {quote(tag)} is taken{hint}")
             return
 
 
@@ -390,11 +388,11 @@ def _find_ranking_faults(
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; faults about other teams are private."""
     for run in other_runs:
-        message = f"the run has the same ranking as {quoted(run.tag)}"
+        message = f"the run has the same ranking as {quote(run.tag)}"
         if run.team == submission.team:
             yield _make_fault(task, "ranking-same", message)
         else:
-            yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
+            yield Fault("ranking-same", PRIVATE, f"{message} of team {quote(run.team)}")
 
 
 @dataclass(frozen=True)
@@ -425,7 +423,7 @@ class SubmissionOutcome:
     def __str__(self) -> str:
         report, run = self.report, self.submission
         lines = [fault.text(report.source) for fault in report.faults]
-        tag = plain(run.tag) or plain(report.source)
+        tag = sanitise(run.tag) or sanitise(report.source)
         if self.is_repeat and self.is_accepted:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
         elif self.is_accepted:
@@ -567,9 +565,9 @@ def find_accepted_run(registry: RegistryReader, tag: str) -> Submission:
     past_runs = [run for run in runs if run.state != REFUSED]
     hint = "; submissions with this tag were refused" if runs else ""
     if past_runs:
-        team = quoted(past_runs[-1].team)
+        team = quote(past_runs[-1].team)
         hint = f"; the run of team {team} with this tag is already {past_runs[-1].state}"
-    raise PolicyError(f"no accepted run has the tag {quoted(tag)}{hint}")
+    raise PolicyError(f"no accepted run has the tag {quote(tag)}{hint}")
 
 
 def purge(
@@ -609,31 +607,31 @@ def _find_run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> 
 
     Purged runs count as well, so that a repeated command does not purge another run.
     """
-    similar_tags = [quoted(run.tag) for run in runs if run.tag != tag]
+    similar_tags = [quote(run.tag) for run in runs if run.tag != tag]
     runs = [run for run in runs if run.tag == tag]
     if not runs:
         hint = f"; did you mean {similar_tags[0]}?" if similar_tags else ""
-        raise PolicyError(f"unknown run {quoted(tag)}{hint}")
+        raise PolicyError(f"unknown run {quote(tag)}{hint}")
     candidate_runs = [run for run in runs if run.state != ACCEPTED]
     candidate_runs = [run for run in candidate_runs if run.is_stored or run.state != REFUSED]
     stored_ids = [run.id for run in candidate_runs if run.is_stored]
     if stored_ids and len(candidate_runs) > 1 and id is None:
         descriptions = (
-            f"{run.id} ({run.state}, of {quoted(run.team)}, submitted at {run.received}"
+            f"{run.id} ({run.state}, of {quote(run.team)}, submitted at {run.received}"
             f"{'' if run.is_stored else ', already purged'})"
             for run in candidate_runs
         )
         raise PolicyError(
-            f"{len(candidate_runs)} runs have the tag {quoted(tag)}; choose one, such as"
+            f"{len(candidate_runs)} runs have the tag {quote(tag)}; choose one, such as"
             f" id={stored_ids[0]}: {', '.join(descriptions)}"
         )
     if id is not None and id not in [run.id for run in runs]:
         ids = ", ".join(str(run.id) for run in runs)
-        raise PolicyError(f"no run {quoted(tag)} has the id {id}; expected one of: {ids}")
+        raise PolicyError(f"no run {quote(tag)} has the id {id}; expected one of: {ids}")
     matches = [run for run in candidate_runs if id in (None, run.id)]
     if any(run.is_stored for run in matches):
         return matches[0]
     is_accepted = any(run.state == ACCEPTED and id in (None, run.id) for run in runs)
-    name = quoted(tag) if id is None else f"{quoted(tag)} with id {id}"
+    name = quote(tag) if id is None else f"{quote(tag)} with id {id}"
     problem = "is accepted; withdraw it first" if is_accepted else "has no stored file to purge"
     raise PolicyError(f"run {name} {problem}")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import did_you_mean, some_of
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import list_some, suggest_names
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import SAFE_NAME_RULE, format_utc, is_safe_name
 from cranfield.campaign.store.records import Team
@@ -59,8 +59,8 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     for team in teams:
         if existing := ids.get(team.id.casefold()):
             is_same = existing == team.id
-            hint = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
-            raise PolicyError(f"team {quoted(existing)} already exists{hint}")
+            hint = "" if is_same else f"; {quote(team.id)} differs from it only in case"
+            raise PolicyError(f"team {quote(existing)} already exists{hint}")
         ids[team.id.casefold()] = team.id
         tx.insert(team)
 
@@ -74,7 +74,7 @@ def make_team(
 ) -> Team:
     """Return a new team, after checking its fields."""
     if not is_safe_name(id):
-        raise PolicyError(f"the team's id must be {SAFE_NAME_RULE}, got {quoted(id)}")
+        raise PolicyError(f"the team's id must be {SAFE_NAME_RULE}, got {quote(id)}")
     created = format_utc(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
@@ -91,10 +91,10 @@ def _check_fields(id: str, **texts: str | None) -> dict[str, Any]:
                 fields[field] = date.fromisoformat(text).isoformat() if text else None
             except ValueError:
                 expected = "anonymous_until must be a date such as 2027-01-31"
-                raise PolicyError(f"{expected}, got {quoted(text)}") from None
+                raise PolicyError(f"{expected}, got {quote(text)}") from None
         elif len(text) > MAX_FIELD_LENGTH or not text.isprintable():
             expected = f"one line of at most {MAX_FIELD_LENGTH} printable characters"
-            raise PolicyError(f"the team's {field} must be {expected}, got {quoted(text)}")
+            raise PolicyError(f"the team's {field} must be {expected}, got {quote(text)}")
         else:
             fields[field] = text.strip() or (id if field == "name" else "")
     return fields
@@ -138,8 +138,8 @@ def require_team(registry: RegistryReader, id: str) -> Team:
 
 def make_unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
     """Return the error for unknown teams: the command that adds them, and similar ids."""
-    hint = did_you_mean(ids[0], known_ids, 1, show=quoted)
-    teams = f"team {quoted(ids[0])}; add it"
+    hint = suggest_names(ids[0], known_ids, 1, show=quote)
+    teams = f"team {quote(ids[0])}; add it"
     if len(ids) > 1:
-        teams = f"teams {some_of(map(quoted, ids), 10)}; add them"
+        teams = f"teams {list_some(map(quote, ids), 10)}; add them"
     return PolicyError(f"unknown {teams} with: cranfield campaign team add FOLDER ID{hint}")

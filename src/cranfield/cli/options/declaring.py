@@ -12,9 +12,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from cranfield.base.errors import CranfieldError, PolicyError, options_in_notes, quoted, warn
+from cranfield.base.errors import CranfieldError, PolicyError, name_options_in_notes, quote, warn
 from cranfield.base.spec import Registry
-from cranfield.base.text import counted, nearest
+from cranfield.base.text import find_similar, inflect
 from cranfield.cli.options.hints import as_options, describe_unknown, find_option
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
@@ -170,7 +170,7 @@ def choose_format(ctx: click.Context) -> None:
     assert isinstance(format_option.type, click.Choice)
     if suffix_format not in format_option.type.choices:
         raise PolicyError(
-            f"--output {quoted(path)} has the suffix of {suffix_format}, which this command cannot"
+            f"--output {quote(path)} has the suffix of {suffix_format}, which this command cannot"
             f" write; choose a format with --format: {', '.join(format_option.type.choices)}"
         )
     ctx.params[format_option.name or ""] = suffix_format
@@ -411,7 +411,7 @@ class Command(click.Command):
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
         if n_hidden := len(self.list_options(ctx, show_all=True)) - len(visible):
-            groups["Help"].append(("--help-all", f"Also show {counted(n_hidden, 'more option')}."))
+            groups["Help"].append(("--help-all", f"Also show {inflect(n_hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
@@ -428,7 +428,7 @@ class Command(click.Command):
                     ctx.fail(f"{name} must be given only once")
                 texts = (values.get(param.name) or []) if param.multiple else []
                 if repeated_values := [text for text in texts if texts.count(text) > 1]:
-                    ctx.fail(f"{name} {quoted(repeated_values[0])} must be given only once")
+                    ctx.fail(f"{name} {quote(repeated_values[0])} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path
@@ -450,7 +450,7 @@ class Command(click.Command):
         try:
             choose_format(ctx)
             check_conditions(ctx)
-            with options_in_notes(lambda argument: find_option(argument, self)):
+            with name_options_in_notes(lambda argument: find_option(argument, self)):
                 return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error
@@ -536,7 +536,7 @@ def refuse_overwriting(
     files = [file for path in inputs if path is not None for file in _list_files(path)]
     for output in present:
         if any(check_path(Path(output).samefile, path) for path in files):
-            raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
+            raise PolicyError(f"{option} {quote(output)} would overwrite an input file")
 
 
 def _list_files(argument: str) -> Iterator[str | Path]:
@@ -611,7 +611,7 @@ class CommandGroup(click.Group):
                 f"{name} {command_name}"
                 for name, group in groups.items()
                 if isinstance(group, click.Group) and command_name in group.list_commands(ctx)
-            ] or nearest(command_name, names, 1)
+            ] or find_similar(command_name, names, 1)
             hint = f"expected one of: {', '.join(names)}"
             hint = f"did you mean {' or '.join(similar)}?" if similar else hint
             ctx.fail(f"unknown command '{command_name}'; {hint}")

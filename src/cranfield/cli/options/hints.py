@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import click
 
-from cranfield.base.text import did_you_mean, plain
+from cranfield.base.text import sanitise, suggest_names
 
 EQUIVALENT_OPTIONS = {
     **dict.fromkeys(("--metric", "--metrics"), ("--measure", "give measures with -m")),
@@ -51,7 +51,7 @@ def describe_unknown(
         return f"the setting {key}, in a file for --settings" if key else flag
 
     has_replacement = replacement in names and name.removesuffix("s") not in options
-    hint = f": {advice}" if has_replacement else did_you_mean(name, options, 1, show=show)
+    hint = f": {advice}" if has_replacement else suggest_names(name, options, 1, show=show)
     return f"unknown option {name}{hint}"
 
 
@@ -59,7 +59,7 @@ def _find_value(name: str, words: Sequence[str]) -> str:
     """Return the value of an option among `words`; VALUE if the option has no value."""
     texts = [word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")]
     texts += [after for word, after in pairwise(words) if word == name and after[:1] != "-"]
-    return plain(texts[0]) if texts and texts[0] else "VALUE"
+    return sanitise(texts[0]) if texts and texts[0] else "VALUE"
 
 
 _HINT = re.compile(

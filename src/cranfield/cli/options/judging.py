@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import cranfield as cf
-from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
+from cranfield.base.errors import MeasureError, PolicyError, quote, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
@@ -30,7 +30,7 @@ def parse_columns(text: str) -> dict[str, str]:
     for pair in text.split(","):
         column, sign, name = pair.partition("=")
         if not (sign and column.strip() and name.strip()):
-            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quoted(pair)}")
+            raise PolicyError(f"--columns must be pairs such as doc=NAME, got {quote(pair)}")
         column = column.strip()
         if column in columns:
             raise PolicyError(f"--columns must name each column once, got {column} twice")
@@ -232,7 +232,7 @@ class ReadingOptions:
             if name not in measures:
                 choices = ", ".join([*measures, f"{self._score_columns[-1]} (of RUN)"])
                 raise PolicyError(
-                    f"unknown name {quoted(name)} in --lower; expected one of: {choices}; if it is"
+                    f"unknown name {quote(name)} in --lower; expected one of: {choices}; if it is"
                     f" a column of RUN, make it the score by columns={{'score': '{name}'}}"
                 )
             if not measures[name].info.lower_is_better:
@@ -253,7 +253,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
             cf.parse_measures(run)
         except MeasureError:
             continue
-        raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
+        raise PolicyError(f"{quote(run)} is a measure, not a file; give measures with -m")
 
 
 READING_NAMES = tuple(field.name for field in fields(ReadingOptions))

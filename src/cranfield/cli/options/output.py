@@ -15,8 +15,8 @@ import click
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.base.files import whole_file
-from cranfield.base.text import plain
+from cranfield.base.files import open_atomically
+from cranfield.base.text import sanitise
 from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
 from cranfield.cli.options.hints import as_options
 from cranfield.cli.options.signatures import options_of
@@ -163,7 +163,7 @@ class ResultOutput:
         if self.format == "csv":
             lines = [line for line in results.heading if line.startswith("note: ")]
             lines += results.verdict if self.table not in (None, ALL) else []
-            sys.stderr.writelines(f"{plain(line)}\n" for line in lines)
+            sys.stderr.writelines(f"{sanitise(line)}\n" for line in lines)
 
 
 def make_result_options(
@@ -355,7 +355,7 @@ def write(text: str, output: str | None, write_more: Callable[[], object] | None
         return
     from cranfield.sources.archives import compress_by_suffix
 
-    with whole_file(output or "") as out:
+    with open_atomically(output or "") as out:
         out.write(compress_by_suffix(text.encode(), output or ""))
         if write_more is not None:
             write_more()

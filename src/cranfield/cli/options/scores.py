@@ -79,7 +79,7 @@ class ScoreInput:
         return {name: s.with_scale(scale) for name, s in scores.items()}
 
     def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, cf.Scores]:
-        from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, with_directions
+        from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, set_directions
 
         if self.qrels is not None:
             raise PolicyError("--scores cannot be combined with QRELS and RUN, which it replaces")
@@ -95,7 +95,7 @@ class ScoreInput:
         else:
             table = cf.read_scores(files)
             by_measure = {table.measure: table}
-        return with_directions(by_measure, judging["lower"])
+        return set_directions(by_measure, judging["lower"])
 
 
 def make_score_input(measures: declaring.Decorator) -> declaring.Decorator:

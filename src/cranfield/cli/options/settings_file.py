@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import did_you_mean
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import suggest_names
 
 
 def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
         reason = "it is not UTF-8"
         if isinstance(error, OSError):
             reason = (error.strerror or "").lower()
-        raise PolicyError(f"{quoted(path)} cannot be read: {reason}") from error
+        raise PolicyError(f"{quote(path)} cannot be read: {reason}") from error
     document = read_yaml(text, path)
     for message in document.repeated_keys[:1]:
         raise PolicyError(f"{path}: {message.removesuffix('; its last value is used')}")
@@ -34,8 +34,8 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     for name, value in document.values.items():
         if name not in params:
             settings = (key for key, param in params.items() if getattr(param, "is_setting", False))
-            hint = f"{', '.join(settings)}{did_you_mean(name, params, 1)}"
-            raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
+            hint = f"{', '.join(settings)}{suggest_names(name, params, 1)}"
+            raise PolicyError(f"{path}: unknown setting {quote(name)}; expected one of: {hint}")
         values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)
     return values
 
@@ -50,7 +50,7 @@ def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Conte
         is_ungraded = item is None and name is not None and param.name == "map_grades"
         if (item is None and not is_ungraded) or isinstance(item, (dict, list)):
             key = location if name is None else f"{location}: {name}"
-            raise PolicyError(f"{key} must be a single value, got {quoted(item)}")
+            raise PolicyError(f"{key} must be a single value, got {quote(item)}")
         texts.append(item if name is None else f"{name}={'' if is_ungraded else item}")
     if param.multiple:
         value = texts

@@ -20,7 +20,7 @@ import click
 
 import cranfield
 from cranfield.base import kinds
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.cli.options import declaring
 
 ROOT = Path(cranfield.__file__).parent
@@ -219,7 +219,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
         option = declaring.get_display_name(param)
-        raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
+        raise PolicyError(f"{option} must be {expected}, got {quote(value)}")
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
@@ -254,7 +254,7 @@ class NumbersByName(NameList):
         if "" in numbers or len(numbers) < len(pairs):
             expected = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
             option = declaring.get_display_name(param)
-            raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
+            raise PolicyError(f"{option} must be {expected}, got {quote(value)}")
         return numbers
 
 
@@ -267,9 +267,9 @@ def parse_pairs(
         key, sign, text = value.rpartition("=") if last else value.partition("=")
         key, text = (key.strip(), text.strip()) if last else (key, text)
         if not (key and sign and (text or empty)):
-            raise PolicyError(f"{name} must be {expected}, got {quoted(value)}")
+            raise PolicyError(f"{name} must be {expected}, got {quote(value)}")
         if key in pairs:
-            raise PolicyError(f"{name} {quoted(key)} must be given only once")
+            raise PolicyError(f"{name} {quote(key)} must be given only once")
         pairs[key] = text
     return pairs
 
@@ -283,7 +283,7 @@ def collect_pairs(
 
 def _convert_annotation(annotation: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    allowed = kinds.allowed_by_hint(annotation)
+    allowed = kinds.get_allowed_values(annotation)
     if isinstance(allowed, kinds.Integer):
         return {"type": declaring.IntegerRange(allowed.minimum)}
     if isinstance(allowed, kinds.UnitInterval):

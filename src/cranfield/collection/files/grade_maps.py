@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import some_of
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import list_some
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.values import (
@@ -47,7 +47,7 @@ def describe_invalid_grade(cell: Any) -> str:
         pattern = r"(\d+)" if len(numbers) == 1 else r"score: (\d)"
         return f"{reason}; grades='{pattern}' extracts the number from a text"
     return reason + (
-        f"; grades={{{quoted(cell)}: GRADE, ...}} maps words to grades" if advice else ""
+        f"; grades={{{quote(cell)}: GRADE, ...}} maps words to grades" if advice else ""
     )
 
 
@@ -102,10 +102,10 @@ class GradeMap:
             try:
                 pattern = re.compile(data)
             except re.error as error:
-                reason = f"grades: {quoted(data)} is not a valid regular expression: {error}"
+                reason = f"grades: {quote(data)} is not a valid regular expression: {error}"
                 raise PolicyError(reason) from None
             if pattern.groups != 1:
-                reason = f"the pattern of grades {quoted(data)} must have one group (...)"
+                reason = f"the pattern of grades {quote(data)} must have one group (...)"
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
         if isinstance(data, Mapping) and data:
@@ -121,12 +121,12 @@ class GradeMap:
             unmapped = next((value for value, grade in grades.items() if grade is None), None)
             if unmapped is not None:
                 raise PolicyError(
-                    f"grades must map to integers, got {quoted(values[unmapped])} for"
-                    f" {quoted(unmapped)}"
+                    f"grades must map to integers, got {quote(values[unmapped])} for"
+                    f" {quote(unmapped)}"
                 )
             if len(values) < len(data):
                 raise PolicyError(
-                    f"grades must map each value once, got {some_of(map(quoted, data), 6)}"
+                    f"grades must map each value once, got {list_some(map(quote, data), 6)}"
                 )
             integers = {value: grade for value, grade in grades.items() if grade is not None}
             return cls(integers, no_grades=no_grades)
@@ -138,7 +138,7 @@ class GradeMap:
             raise PolicyError(
                 "grades must be a mapping {value: grade}, a list of increasing cut points such as"
                 " [0.5, 0.8], or a pattern with a group, such as 'score: (\\d+)', got"
-                f" {quoted(data)}"
+                f" {quote(data)}"
             )
         return cls({}, numbers)
 
@@ -169,8 +169,8 @@ class GradeMap:
             changed = sorted(value for value in integers if grade_of[value] != parse_whole(value))
             if unmapped and changed:
                 raise PolicyError(
-                    f"the map changes the grades {some_of(map(quoted, changed), 3)} of the"
-                    f" judgments but does not contain {some_of(map(quoted, unmapped), 3)}; map all"
+                    f"the map changes the grades {list_some(map(quote, changed), 3)} of the"
+                    f" judgments but does not contain {list_some(map(quote, unmapped), 3)}; map all"
                     " grades of the judgments, or none"
                 )
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
@@ -180,17 +180,17 @@ class GradeMap:
         if self.pattern is not None:
             matches = [*self.pattern.finditer(value)]
             groups = list(dict.fromkeys(match[1] or "" for match in matches))
-            got = "several" if len(groups) > 1 else "none" if not groups else quoted(groups[0])
+            got = "several" if len(groups) > 1 else "none" if not groups else quote(groups[0])
             if len(groups) == 1 and any(map(_is_within_number, matches)):
                 got += ", which is part of a longer number"
-            pattern = quoted(self.pattern.pattern)
-            return f"the pattern {pattern} must match one integer in {quoted(value)}, got {got}"
+            pattern = quote(self.pattern.pattern)
+            return f"the pattern {pattern} must match one integer in {quote(value)}, got {got}"
         if self.cuts:
-            return f"grade must be a finite number to compare with cut points, got {quoted(value)}"
+            return f"grade must be a finite number to compare with cut points, got {quote(value)}"
         if value in self.no_grades:
-            return f"expected a grade, got {quoted(value)}, which is mapped to None; remove the row"
-        expected = some_of(map(quoted, self.grades), 6)
-        return f"unknown grade {quoted(value)}; expected one of the map of grades: {expected}"
+            return f"expected a grade, got {quote(value)}, which is mapped to None; remove the row"
+        expected = list_some(map(quote, self.grades), 6)
+        return f"unknown grade {quote(value)}; expected one of the map of grades: {expected}"
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:

@@ -32,9 +32,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.parallel import Part, available_threads, ordered_results
-from cranfield.base.text import counted
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.parallel import Part, count_threads, iterate_results
+from cranfield.base.text import inflect
 from cranfield.collection.files.grade_maps import describe_invalid_grade
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import warn_of_ungraded
@@ -179,7 +179,7 @@ def get_ntcir_layout(line: str, kind: str, source: str, line_number: int) -> Lay
         f" class) in an NTCIR qrels line, got {len(fields)}"
     )
     if len(fields) in {3, 4}:
-        reason = f"grade must be L0, L1, L2, ..., got {quoted(fields[-1])}"
+        reason = f"grade must be L0, L1, L2, ..., got {quote(fields[-1])}"
     raise InputError(reason, source=source, line=line_number)
 
 
@@ -238,7 +238,7 @@ def detect_layout(
             if n_rows := sum(other is layout for other in layouts):
                 warn(
                     f"{source.name}: skipped comments (lines with # at the start), including"
-                    f" {counted(n_rows, 'line')} with the columns of a {layout.kind} line"
+                    f" {inflect(n_rows, 'line')} with the columns of a {layout.kind} line"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:
@@ -525,7 +525,7 @@ def read_chunks(
             return len(data), data
 
     first_line, skipped_bytes, width, n_dropped = 1, 0, 0, 0
-    with closing(ordered_results(parse, source.iterate_chunks(), available_threads())) as results:
+    with closing(iterate_results(parse, source.iterate_chunks(), count_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, tuple):
                 (chunk, part), error = parsed, None
@@ -628,7 +628,7 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
 def _check_further_columns(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
     if parse_integer(fields[3]) is None:
-        cause = f"; the 4th column, {quoted(fields[3])}, is not a rank"
+        cause = f"; the 4th column, {quote(fields[3])}, is not a rank"
     elif parse_integer(fields[-3]) is not None and is_number(fields[-2]):
         cause = "; an id or tag may have blanks, or two lines may be joined"
     else:
@@ -702,10 +702,10 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
             reason += f"; {HEADER_HINT}"
     elif layout.has_levels:
         number = parse_integer(text[1:]) if is_level(text) else None
-        reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"
+        reason = f"grade must be L0, L1, L2, ..., got {quote(text)}"
     else:
         number = parse_whole(text)
-        reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
+        reason = f"{name} {quote(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
             advice = "; if the line is a header, remove it"
             reason = reason.removesuffix(advice) + advice + _TSV_HINT

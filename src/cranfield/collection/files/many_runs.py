@@ -23,12 +23,12 @@ from cranfield.base.errors import (
     check_choice,
     collect_warnings,
     convert_error,
-    file_error,
-    quoted,
+    make_file_error,
+    quote,
     warn,
 )
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.named_columns import (
     FLAT_ADVICE,
     RUN,
@@ -49,7 +49,7 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_array, is_frame
 from cranfield.sources.text import decode_text, parse_json
 from cranfield.sources.values import is_number
-from cranfield.tabular import frame_html
+from cranfield.tabular import render_frame
 
 Item = tuple[str | None, Any]
 """The name of a run, or None if the data contain the name; and the data."""
@@ -107,7 +107,7 @@ class Runs(Sequence[Run]):
             return read_run(data, name=name, **self._options)
         except InputError as error:
             if name is not None and error.source == RUN.noun:
-                error = convert_error(error, InputError, f"run {quoted(name)}")
+                error = convert_error(error, InputError, f"run {quote(name)}")
             if self.on_bad_run == "error":
                 raise error from None
             raise convert_error(error, BadRunError) from None
@@ -139,9 +139,9 @@ class Runs(Sequence[Run]):
 
         yield skip
         if len(self.skipped) == len(self):
-            raise InputError(f"no run can be read; got errors for {counted(len(self), 'run')}")
+            raise InputError(f"no run can be read; got errors for {inflect(len(self), 'run')}")
         if self.skipped:
-            warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped")
+            warn(f"{len(self.skipped)} of {inflect(len(self), 'run')} skipped")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class Runs(Sequence[Run]):
             self.stem(index) or "in memory" if name is None else name
             for index, (name, _) in enumerate(self._items)
         ]
-        return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
+        return render_frame(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def with_options(self, **options: Any) -> Runs:
         """Return the runs with other options; refuse those that apply to files and tables only.
@@ -201,7 +201,7 @@ class Runs(Sequence[Run]):
         """
         for name in options.keys() - _DEFAULTS.keys():
             expected = f"expected one of: {', '.join(_DEFAULTS)}"
-            raise PolicyError(f"unknown option {quoted(name)} of runs; {expected}")
+            raise PolicyError(f"unknown option {quote(name)} of runs; {expected}")
         changes = {name: value for name, value in options.items() if value != _DEFAULTS[name]}
         if not changes:
             return self
@@ -212,7 +212,7 @@ class Runs(Sequence[Run]):
         return Runs(self._items, **{"on_bad_run": self.on_bad_run, **self._options, **changes})
 
     def __repr__(self) -> str:
-        return f"Runs({counted(len(self), 'run')})"
+        return f"Runs({inflect(len(self), 'run')})"
 
 
 def read_runs(
@@ -420,7 +420,7 @@ def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str
         return list(files)
     skipped = [name for name in other_files if is_explicit or not name.lower().startswith("readme")]
     if runs and skipped:
-        examples = some_of(map(quoted, skipped), 3)
+        examples = list_some(map(quote, skipped), 3)
         warn(f"skipped files whose names do not look like runs: {examples}")
     return runs
 
@@ -431,7 +431,7 @@ def list_named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     for text in _select_runs(texts, is_explicit=True):
         name, path = split_name(text)
         if name in names:
-            raise InputError(f"two runs have the name {quoted(name)}; give them different names")
+            raise InputError(f"two runs have the name {quote(name)}; give them different names")
         if name is not None:
             names.add(name)
         files = list(list_run_files(path))
@@ -492,7 +492,7 @@ def list_run_files(path: str) -> Iterator[str]:
             entries = sorted(Path(path).iterdir())
             files = [str(entry) for entry in entries if entry.is_file()]
         except OSError as error:
-            raise file_error(error, "read", path) from error
+            raise make_file_error(error, "read", path) from error
         files = _select_runs(files)
         if not files:
             file = min((f for f in Path(path).rglob("*") if f.is_file()), default=None)
@@ -502,8 +502,8 @@ def list_run_files(path: str) -> Iterator[str]:
             raise InputError(f"expected runs in the folder, got none{hint}", source=path)
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
-            listed = some_of((quoted(folder.name) for folder in folders), 3)
-            warn(f"skipped folders in {quoted(path)}: {listed}")
+            listed = list_some((quote(folder.name) for folder in folders), 3)
+            warn(f"skipped folders in {quote(path)}: {listed}")
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]
@@ -528,7 +528,7 @@ def make_distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> li
         advice = "give each file a name: NAME=FILE"
         if (repeated, None) in zip(renamed, stems, strict=True):
             advice = "give each run a name, as in {'bm25': first, 'dense': second}"
-        raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
-    tag = quoted(min(name for name, count in counts.items() if count > 1))
+        raise InputError(f"two runs have the name {quote(repeated)}; {advice}")
+    tag = quote(min(name for name, count in counts.items() if count > 1))
     warn(f"several files have the run tag {tag}; their systems are named by file name")
     return renamed

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import InputError, PolicyError, in_source, quoted
-from cranfield.base.text import some_of
+from cranfield.base.errors import InputError, PolicyError, add_source, quote
+from cranfield.base.text import list_some
 from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe_invalid_grade
 from cranfield.collection.files.nested_json import (
     NO_DOCUMENT,
@@ -53,9 +53,9 @@ TOPIC = FileColumn("topic", ID)
 DOC = FileColumn("doc", ID)
 SCORE = FileColumn("score", NUMBER)
 SYSTEM = declare_optional("tag", TAG, "system", "system")
-GRADED = FileColumn("grade", GRADE, "judgment")
+GRADE_COLUMN = FileColumn("grade", GRADE, "judgment")
 
-_VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
+_VALUE_COLUMNS = {"score": SCORE, "grade": GRADE_COLUMN}
 
 
 def _is_labelled(values: Any) -> bool:
@@ -98,9 +98,9 @@ def describe_structure(value: Any, depth: int = 3) -> str:
     if isinstance(value, Mapping):
         nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
         details = [
-            f", where {quoted(k)} is {describe_structure(value[k], depth - 1)}" for k in nested[:1]
+            f", where {quote(k)} is {describe_structure(value[k], depth - 1)}" for k in nested[:1]
         ]
-        return f"an object with {some_of(map(quoted, value), 4)}{''.join(details)}"
+        return f"an object with {list_some(map(quote, value), 4)}{''.join(details)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, whose first is {describe_structure(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
@@ -140,8 +140,8 @@ def _split_documents(
             value_key = find_key(_VALUE_COLUMNS[value_name], docs[0])
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
-                expected = " and ".join(map(quoted, keys))
-                reason = f"each document of topic {quoted(topic)} must have the keys {expected}"
+                expected = " and ".join(map(quote, keys))
+                reason = f"each document of topic {quote(topic)} must have the keys {expected}"
                 raise InputError(reason, source=source)
             if value_key is not None:
                 values = [hit[value_key] for hit in docs]
@@ -150,7 +150,7 @@ def _split_documents(
     is_set = isinstance(documents, AbstractSet)
     description = "a set, which has no order" if is_set else describe_structure(documents)
     raise InputError(
-        f"expected {{document: {value_name}}} for topic {quoted(topic)}, got {description}"
+        f"expected {{document: {value_name}}} for topic {quote(topic)}, got {description}"
         f"{FLAT_ADVICE.format(value=value_name)}",
         source=source,
     )
@@ -182,8 +182,8 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
     if len({*names}) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         keys = [topic for topic in data if str(topic).strip() == repeated]
-        first, second = (f"{quoted(key)} ({type(key).__name__})" for key in keys[:2])
-        reason = f"topic {quoted(repeated)} occurs twice, as {first} and as {second}"
+        first, second = (f"{quote(key)} ({type(key).__name__})" for key in keys[:2])
+        reason = f"topic {quote(repeated)} occurs twice, as {first} and as {second}"
         raise InputError(reason, source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
     is_ascending: list[bool] = []  # for each topic with several documents
@@ -196,7 +196,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         other_numbers: dict[str, list[Any]] = {}
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
             is_scored = find_key(SCORE, documents[0]) is not None
-            with in_source(source):
+            with add_source(source):
                 other_numbers = find_numbers(documents, is_scored, topic)
             has_ranks |= "rank" in other_numbers
             topic_ranks = other_numbers.pop("rank", topic_ranks)
@@ -264,7 +264,7 @@ QRELS = _JudgmentSchema(
     "qrels",
     (
         *(TOPIC, DOC),
-        replace(GRADED, kind=replace(GRADE_OR_NONE, problem=describe_invalid_grade)),
+        replace(GRADE_COLUMN, kind=replace(GRADE_OR_NONE, problem=describe_invalid_grade)),
         declare_optional("subtopic", ID),
         declare_optional("class", ID),
         declare_optional("stratum", ID),
@@ -322,7 +322,7 @@ class RequestedColumns:
         """Refuse requested columns of files without column names."""
         columns = [column for column in self.names if column not in self.ambiguous_columns]
         if columns:
-            reason = f"expected a column {quoted(self.names[columns[0]])}, got {description}"
+            reason = f"expected a column {quote(self.names[columns[0]])}, got {description}"
             raise InputError(reason, source=source)
 
 
@@ -347,8 +347,8 @@ def request_columns(
     }
     if system is not None and kind == "run" and names.setdefault("tag", system) != system:
         raise PolicyError(
-            f"expected one column of systems, got system={quoted(system)} and"
-            f" {quoted(names['tag'])} in columns; remove one"
+            f"expected one column of systems, got system={quote(system)} and"
+            f" {quote(names['tag'])} in columns; remove one"
         )
     return RequestedColumns(kind, names)
 
@@ -380,7 +380,7 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
         columns = dict.fromkeys(column.name for column in (*RUN.columns, *QRELS.columns))
         expected = ", ".join("system" if name == "tag" else name for name in columns)
         raise PolicyError(
-            f"unknown column {quoted(key)} in columns; expected one of: {expected} (also with the"
+            f"unknown column {quote(key)} in columns; expected one of: {expected} (also with the"
             " prefix 'run.' or 'qrels.')"
         )
     return meanings

@@ -8,8 +8,8 @@ from itertools import chain
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
-from cranfield.base.errors import InputError, in_source, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, add_source, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.columns import transpose_rows
 from cranfield.sources.schemas import FileColumn, declare_optional, fold_name
@@ -105,7 +105,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
     is_listed: dict[tuple[str, str], bool] = {}
     states: dict[tuple[str, str], None] = {}
     system_key = ""
-    with in_source(source):
+    with add_source(source):
         for ranking in _read_rankings(_find_workbench_judgments(data), kind, source):
             states[str(ranking.topic), ranking.state] = None
             if ranking.state == "failed":
@@ -120,7 +120,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
                 key = str(ranking.topic), str(ranking.system)
                 if docs and key in is_listed and (is_list or is_listed[key]):
                     raise InputError(
-                        f"record {ranking.row + 1}: topic {quoted(ranking.topic)} occurs again, and"
+                        f"record {ranking.row + 1}: topic {quote(ranking.topic)} occurs again, and"
                         " its documents have no scores; write them in one list, in order of rank"
                     )
                 if docs:
@@ -155,14 +155,14 @@ def _report_states(states: Collection[tuple[str, str]], source: str) -> None:
     """
     n_failed = sum(state == "failed" for _, state in states)
     if n_failed == len(states) > 0:
-        got = counted(n_failed, "failed query")
+        got = inflect(n_failed, "failed query")
         raise InputError(f"expected rankings, got {got}", source=source)
     for state, message in _STATES.items():
         # Another record may have the first page of a topic.
         topics = [t for t, s in states if s == state and (s != "later" or (t, "") not in states)]
         if topics:
             noun = "topic" if len(topics) == 1 else "topics"
-            warn(f"{source}: {noun} {some_of(map(quoted, topics), 3)}: {message}")
+            warn(f"{source}: {noun} {list_some(map(quote, topics), 3)}: {message}")
 
 
 def is_nested(data: Any) -> bool:
@@ -327,7 +327,7 @@ def find_key(column: FileColumn, record: Mapping[Any, Any], record_name: str = "
     names = [*record]
     positions = column.find_in(names)
     if len(positions) > 1 and record_name:
-        pair = " and ".join(quoted(names[k]) for k in positions[:2])
+        pair = " and ".join(quote(names[k]) for k in positions[:2])
         raise InputError(f"{record_name} has two keys for the {column.name}: {pair}; remove one")
     return names[positions[0]] if positions else None
 
@@ -335,8 +335,8 @@ def find_key(column: FileColumn, record: Mapping[Any, Any], record_name: str = "
 def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     list_names = _find_lists(record)
     if len(list_names) > 1:
-        names = " and ".join(map(quoted, list_names[:2]))
-        raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
+        names = " and ".join(map(quote, list_names[:2]))
+        raise InputError(f"topic {quote(topic)} has two lists of documents: {names}; remove one")
     hits = _find_hits(record)
     if hits is None:
         hits = record[list_names[0]] if list_names else []
@@ -344,8 +344,8 @@ def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     if scores is not None and (not isinstance(scores, list) or len(scores) != len(hits)):
         got = len(scores) if isinstance(scores, list) else type(scores).__name__
         expected = f"expected a list of {len(hits)} scores, one per document"
-        raise InputError(f"topic {quoted(topic)}: {expected}, got {got}")
-    system_key = find_key(_SYSTEM, record, f"topic {quoted(topic)}")
+        raise InputError(f"topic {quote(topic)}: {expected}, got {got}")
+    system_key = find_key(_SYSTEM, record, f"topic {quote(topic)}")
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
@@ -382,7 +382,7 @@ def _read_response_rankings(
             isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
         ):
             raise InputError(
-                f"topic {quoted(topic)}: expected a list of results 'hits' in the details"
+                f"topic {quote(topic)}: expected a list of results 'hits' in the details"
             )
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
         n_hits += len(hits)
@@ -434,8 +434,8 @@ def find_numbers(
             if has_ranks and "rank" not in numbers:
                 numbers["rank"] = ranks.to_list()
             elif name == "rank" and not has_scores and any(value is not None for value in values):
-                got = some_of(map(str, values), 5)
-                reason = f"ranks of topic {quoted(topic)} must be distinct integers, got {got}"
+                got = list_some(map(str, values), 5)
+                reason = f"ranks of topic {quote(topic)} must be distinct integers, got {got}"
                 raise InputError(reason)
         elif fold_name(name) not in _USED_NAMES and any(map(_is_number, values)):
             is_decimal = not has_scores and not all(isinstance(value, Integral) for value in values)
@@ -455,7 +455,7 @@ def append_columns(
 
 def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
     """Return the documents of a topic, and their scores (None without scores) or grades."""
-    hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
+    hits, scores, topic = ranking.hits, ranking.scores, quote(ranking.topic)
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
@@ -475,7 +475,7 @@ def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[A
     values = values if scores is None else scores
     n_missing = sum(value is None for value in values)
     if 0 < n_missing < len(values):
-        documents = counted(len(values), "document")
+        documents = inflect(len(values), "document")
         raise InputError(f"{n_missing} of {documents} of topic {topic} have no score")
     # Elasticsearch gives no scores if hits are sorted by another field.
     return docs, None if n_missing else values
@@ -486,7 +486,7 @@ def _find_id(hit: Mapping[Any, Any], topic: str) -> Any:
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
     name = "_id" if "_id" in ids else find_key(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
-        keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
+        keys = ", ".join(quote(name) for name in [*hit][:6]) or "nothing"
         expected = f"expected the id of each document of topic {topic} (usual names: docid, _id)"
         raise InputError(f"{expected}, got {keys}")
     return ids["id" if name is None else name]

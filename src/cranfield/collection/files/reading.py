@@ -13,9 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, check_choice, quote, warn
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.lines import (
     Layout,
@@ -242,8 +242,8 @@ def _warn_of_unjudged(data: Any) -> None:
     if empty:
         has, are = ("has", "is") if len(empty) == 1 else ("have", "are")
         warn(
-            f"{counted(len(empty), 'topic')} of the judgments {has} no documents"
-            f" ({some_of(map(quoted, empty), 3)}) and {are} skipped;"
+            f"{inflect(len(empty), 'topic')} of the judgments {has} no documents"
+            f" ({list_some(map(quote, empty), 3)}) and {are} skipped;"
             " to include a topic, add a document with grade 0"
         )
 
@@ -351,7 +351,7 @@ def read_run(
         scores = -scores
     rows, values = _drop_repeats(rows, on_duplicate, scores, ranks)
     tags, source = rows.tags, rows.origin.name
-    tag_names = some_of(map(quoted, tags), 3)
+    tag_names = list_some(map(quote, tags), 3)
     if len(tags) > 1 and rows.table is not None:
         reason = f"expected one system, got {len(tags)} ({tag_names})"
         raise InputError(reason, source=source)
@@ -376,7 +376,7 @@ def read_run(
     _check_ranks(rows.table, run)
     if len(tags) > 1:
         different_tags = f"{len(tags)} different run tags ({tag_names})"
-        warn(f"{source}: {different_tags}; the system is named {quoted(name)}")
+        warn(f"{source}: {different_tags}; the system is named {quote(name)}")
     return _merge_chunks(run, chunk_separator)
 
 
@@ -407,7 +407,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     for row in first[is_shared][:1]:
         warn(
             f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
-            f" {quoted(run.topics[codes[row]])}, with different scores; if the topic has several"
+            f" {quote(run.topics[codes[row]])}, with different scores; if the topic has several"
             " rankings, write each into a file of its own"
         )
 
@@ -579,9 +579,9 @@ class _InputRows:
         line = self.origin.get_line(row)
         location = f"line {line}, topic" if line else "topic"
         warn(
-            f"{self.origin.name}: {counted(other_rows.size, 'repeated document')} excluded (such as"
-            f" {location} {quoted(self.topics[self.codes[row]])}, document"
-            f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept"
+            f"{self.origin.name}: {inflect(other_rows.size, 'repeated document')} excluded (such as"
+            f" {location} {quote(self.topics[self.codes[row]])}, document"
+            f" {quote(self.frame['doc'][row])}); the {on_duplicate} one is kept"
         )
         return first_rows
 
@@ -594,7 +594,7 @@ class _InputRows:
         if len(iterations) > 1:
             advice = (
                 f"; the iteration column has {len(iterations)} values"
-                f" ({some_of(map(quoted, iterations), 3)}); subtopics=True reads them as"
+                f" ({list_some(map(quote, iterations), 3)}); subtopics=True reads them as"
                 f" subtopics; {_KEEP_FIRST} (such as the first assessor's)"
             )
         elif distinction is not None:
@@ -603,8 +603,8 @@ class _InputRows:
             if "grade" in self.frame:
                 fix = f"keep the rows of one value, or {_KEEP_FIRST}"
             advice = (
-                f"; column {quoted(name)} {role} ({len(values)} values:"
-                f" {some_of(map(quoted, values), 3)}); {fix}"
+                f"; column {quote(name)} {role} ({len(values)} values:"
+                f" {list_some(map(quote, values), 3)}); {fix}"
             )
         location = {"source": error.source, "topic": error.topic, "doc": error.doc}
         return InputError(error.reason + advice, line=error.line, **location)
@@ -634,7 +634,7 @@ def _read_rows(
     check_choice("format", format, FORMATS)
     refuse_open_files(data)
     if format in JUDGMENT_FORMATS and kind != "qrels":
-        raise PolicyError(f"expected a format of runs, got {quoted(format)}, a format of judgments")
+        raise PolicyError(f"expected a format of runs, got {quote(format)}, a format of judgments")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
@@ -711,7 +711,7 @@ def _warn_of_distances(rows: _InputRows, names: RequestedColumns, lower_is_bette
     name = str(names.names.get("score", ""))
     if rows.table is not None and "distance" in name.lower() and not lower_is_better:
         warn(
-            f"{rows.origin.name}: {quoted(name)} is read as a score, where higher is better;"
+            f"{rows.origin.name}: {quote(name)} is read as a score, where higher is better;"
             " lower_is_better=True ranks small distances first"
         )
 
@@ -849,7 +849,7 @@ def _interpret_numbers(
     has_few_shared, has_few_gaps = n_shared <= 0.1 * values.size, n_gaps <= 1 + 0.25 * values.size
     if has_few_shared and has_few_gaps and n_falls <= 0.1 * steps.size:
         if n_shared or n_gaps or n_falls:
-            issues = f"{counted(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
+            issues = f"{inflect(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
             warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
         return as_ranks
@@ -869,7 +869,7 @@ def _warn_of_swapped_columns(rows: _InputRows) -> None:
         return
     values = rows.frame["subtopic"].unique().sort()
     if len(values) > 1 and values.str.contains(r"^-?\d$").all():
-        listed = some_of(values, 5)
+        listed = list_some(values, 5)
         warn(
             f"{rows.origin.name}: all grades (column 4) are 0, and iterations (column 2) are"
             f" {listed}; the columns may be swapped: topic, iteration, document, grade"

@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, optional_module, quoted, warn
-from cranfield.base.text import some_of
+from cranfield.base.errors import InputError, import_optional, quote, warn
+from cranfield.base.text import list_some
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.lines import Layout, read_frames
 from cranfield.collection.files.named_columns import (
@@ -118,7 +118,7 @@ class SystemTable:
         name, _, values = next(columns, ("", None, []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
-            column = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+            column = f"column {quote(name)} ({list_some(map(quote, values), 3)})"
             advice = f"is not read; use system={name!r} if each value is a system"
             warn(f"{self.table.source}: {column} {advice}")
 
@@ -160,9 +160,9 @@ class SystemTable:
             split_parts = parts.filter(pl.len().over("topic") > 1)
             if (split_parts["len"] > 1).any() and (is_part or has_rankings):
                 code = split_parts["topic"][0]
-                topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
+                topic = quote(self.table.frame["topic"][int((codes == code).argmax())])
                 values = split_parts.filter(pl.col("topic") == code)["value"].fill_null("")
-                subject = f"column {quoted(name)} ({some_of(map(quoted, values), 3)})"
+                subject = f"column {quote(name)} ({list_some(map(quote, values), 3)})"
                 system = f"; if they are systems, use system={name!r}" * (names is PARTS_OF_RUNS)
                 raise InputError(
                     f"{subject} splits topic {topic} into several rankings; if its values are"
@@ -291,9 +291,9 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
         first = None if is_flat else next(iter(cells), None)
         first = first.to_list() if isinstance(first, pl.Series) else first
         if isinstance(first, (Mapping, list)):
-            nested.append(f"{quoted(name)} holds {describe_structure(first)}")
+            nested.append(f"{quote(name)} holds {describe_structure(first)}")
     if nested:
-        reason = f"expected a row for each document, got nested values: {some_of(nested, 3)}"
+        reason = f"expected a row for each document, got nested values: {list_some(nested, 3)}"
         advice = FLAT_ADVICE.format(value="score" if kind == "run" else "grade")
         raise InputError(reason + advice, source=source)
 
@@ -332,7 +332,7 @@ def _find_system_column(columns: Columns) -> str | None:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            listed = ", ".join(map(quoted, names))
+            listed = ", ".join(map(quote, names))
             reason = f"has {len(names)} columns that may name the system ({listed})"
             raise InputError(f"{reason}; set system={names[0]!r}", source=columns.source)
     return str(columns.names[first])
@@ -349,7 +349,7 @@ def read_line_table(source: Source, layout: Layout, requested: RequestedColumns)
 
 def read_ir_dataset(name: str, kind: str) -> list[Any]:
     """Read the qrels or the scored documents of the data set `irds:<id>`."""
-    ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
+    ir_datasets = import_optional("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))
         if kind == "qrels" and dataset.has_qrels():

@@ -16,9 +16,9 @@ from cranfield.base.errors import (
     PolicyError,
     check_choice,
     check_integer,
-    quoted,
+    quote,
 )
-from cranfield.base.files import whole_file
+from cranfield.base.files import open_atomically
 from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
@@ -162,11 +162,11 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
         return
     layout = _TEXT_LAYOUTS[form]
     if extra_names := [
-        quoted(name) for name in frame.columns if name not in layout.selected_columns
+        quote(name) for name in frame.columns if name not in layout.selected_columns
     ]:
         raise CranfieldError(f"the format {form} has no column {extra_names[0]}; {_FORMATS_HINT}")
     required = [name for name in layout.selected_columns if name != "subtopic"]
-    if missing_names := [quoted(name) for name in required if name not in frame.columns]:
+    if missing_names := [quote(name) for name in required if name not in frame.columns]:
         raise CranfieldError(
             f"the format {form} requires judgments with a column {missing_names[0]}"
         )
@@ -186,11 +186,11 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
     for column in table.select(pl.col(pl.String)):
         invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if invalid.len():
-            reason = f"{column.name} {quoted(invalid[0])} is empty or contains a blank"
+            reason = f"{column.name} {quote(invalid[0])} is empty or contains a blank"
             raise CranfieldError(f"{reason}; {_FORMATS_HINT}")
     for prefix, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
         if table["topic"].str.starts_with(prefix).any():
-            reason = f"a topic must not begin with {quoted(prefix)}"
+            reason = f"a topic must not begin with {quote(prefix)}"
             raise CranfieldError(f"{reason}, which would be read as {description}")
     with _open_output(path) as out:
         out.write(head)
@@ -204,7 +204,7 @@ def _open_output(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file, compressed by its suffix, or standard output; write when the context ends."""
     compressor = find_compressor(fspath(path))
     if compressor is None and fspath(path) != "-":
-        with whole_file(path) as file:
+        with open_atomically(path) as file:
             yield file
         return
     text = BytesIO()
@@ -218,5 +218,5 @@ def _open_output(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         else:
             sys.stdout.write(data.decode(errors="backslashreplace"))
         return
-    with whole_file(path) as file:
+    with open_atomically(path) as file:
         file.write(data)

@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted, html, plain, some_of
-from cranfield.collection.qrels import FORM_OF_DOC
-from cranfield.tabular import frame_html, table_from_frame
+from cranfield.base.errors import quote, warn
+from cranfield.base.text import escape_html, inflect, list_some, sanitise
+from cranfield.collection.qrels import NORMAL_FORM
+from cranfield.tabular import render_frame, table_from_frame
 
 ID_DIFFERENCES = "case, leading zeros, a final .0 or Unicode form"
 """Differences between ids that :func:`find_similar_ids` ignores."""
@@ -34,7 +34,7 @@ lowest by less than that.
 def find_similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
     """Return an id and one of the others that differ only in `ID_DIFFERENCES`, or None."""
     first, second = (
-        pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
+        pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=NORMAL_FORM)
         for names in (ids, others)
     )
     pairs = first.join(second, on="form", maintain_order="left").select("doc", "doc_right")
@@ -134,15 +134,15 @@ class Coverage:
 
     def __repr__(self) -> str:
         skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
-        return f"Coverage({counted(len(self.systems), 'system')}{skipped})"
+        return f"Coverage({inflect(len(self.systems), 'system')}{skipped})"
 
     def __str__(self) -> str:
         table = table_from_frame(self.to_polars(), "Coverage of the judgments").to_text()
-        return "\n".join([table, *(f"note: {plain(note)}" for note in self.notes)])
+        return "\n".join([table, *(f"note: {sanitise(note)}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        table = frame_html(self.to_polars(), "Coverage of the judgments")
-        return table + "".join(f"<p>{html(note)}</p>\n" for note in self.notes)
+        table = render_frame(self.to_polars(), "Coverage of the judgments")
+        return table + "".join(f"<p>{escape_html(note)}</p>\n" for note in self.notes)
 
     @property
     def notes(self) -> list[str]:
@@ -158,15 +158,15 @@ class Coverage:
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
                     f"{_name_systems(rows, systems)} {description}"
-                    f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
-                    f" {some_of(map(quoted, topics), 5)})"
+                    f" ({_name_worst(worst.system, systems)}{inflect(len(topics), 'topic')}:"
+                    f" {list_some(map(quote, topics), 5)})"
                 )
         topics = (find_similar_ids(row.extra, row.missing) for row in self.systems)
         docs = (row.similar_docs for row in self.systems)
         for noun, pairs in (("topic", topics), ("document", docs)):
             if pair := next(filter(None, pairs), None):
                 notes.append(
-                    f"{noun} {quoted(pair[0])} of the runs and {noun} {quoted(pair[1])} of the"
+                    f"{noun} {quote(pair[0])} of the runs and {noun} {quote(pair[1])} of the"
                     f" judgments differ only in {ID_DIFFERENCES}; they are read as different"
                     f" {noun}s"
                 )
@@ -178,12 +178,12 @@ class Coverage:
         ):
             if rows := [row for row in self.systems if count_of(row)]:
                 counts = {*map(count_of, rows)}
-                amount = counted(max(counts), "document" if description == "excluded" else "chunk")
+                amount = inflect(max(counts), "document" if description == "excluded" else "chunk")
                 qualifier = "at most " if len(counts) > 1 else ""
                 notes.append(f"{_name_systems(rows, systems)} {qualifier}{amount} {description}")
         if self.skipped:
-            runs = counted(len(self.systems) + len(self.skipped), "run")
-            notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
+            runs = inflect(len(self.systems) + len(self.skipped), "run")
+            notes.append(f"{len(self.skipped)} of {runs} skipped ({list_some(self.skipped, 3)})")
         return notes
 
     def _describe_unjudged(self) -> Iterator[str]:
@@ -203,8 +203,8 @@ class Coverage:
         elif exceeds_unjudged_difference(worst.unjudged_at_10 - best.unjudged_at_10):
             yield (
                 "the proportion of unjudged documents in the top 10 differs between systems, from"
-                f" {best.unjudged_at_10:.1%} in {quoted(best.system)} to"
-                f" {worst.unjudged_at_10:.1%} in {quoted(worst.system)}, so their comparison may be"
+                f" {best.unjudged_at_10:.1%} in {quote(best.system)} to"
+                f" {worst.unjudged_at_10:.1%} in {quote(worst.system)}, so their comparison may be"
                 " biased"
             )
 
@@ -236,19 +236,19 @@ def describe_contradictions(counts: Mapping[str, int]) -> list[str]:
     worst = max(affected, key=counts.__getitem__)
     return [
         f"{_name_systems(affected, [*counts])} ranks that contradict the scores"
-        f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
+        f" ({_name_worst(worst, [*counts])}{inflect(counts[worst], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders all documents by rank"
     ]
 
 
 def _name_systems(affected: Sequence[Any], systems: Sequence[str]) -> str:
     if len(systems) == 1:
-        return f"system {quoted(systems[0])} has"
+        return f"system {quote(systems[0])} has"
     return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"
 
 
 def _name_worst(worst: str, systems: Sequence[str]) -> str:
-    return f"most in {quoted(worst)}: " if len(systems) > 1 else ""
+    return f"most in {quote(worst)}: " if len(systems) > 1 else ""
 
 
 class Scorer(Protocol):
@@ -304,7 +304,7 @@ class Scorable:
         return {}
 
     def _format_size(self) -> str:
-        return f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        return f"{inflect(len(self.topics), 'topic')}, {inflect(len(self.systems), 'system')}"
 
 
 def find_lowest_relevant_grade(measure: Any) -> int:

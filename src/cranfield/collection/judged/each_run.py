@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     PolicyError,
     check_integer,
     collect_warnings,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.base.parallel import (
@@ -30,7 +30,7 @@ from cranfield.base.parallel import (
     count_processors,
     has_joblib_backend,
     limit_threads,
-    thread_pool,
+    open_thread_pool,
 )
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, make_distinct_names
@@ -232,8 +232,8 @@ def _select_topics(
         example, judged_topic = pair or (next(iter(run_topics), ""), qrels.topics[0])
         hint = f"; they differ in {ID_DIFFERENCES}" if pair else ""
         raise InputError(
-            f"no topic of the runs is judged (runs have {quoted(example)},"
-            f" judgments have {quoted(judged_topic)}){hint}"
+            f"no topic of the runs is judged (runs have {quote(example)},"
+            f" judgments have {quote(judged_topic)}){hint}"
         )
     is_evaluated = is_retrieved.any(axis=1) | (policies.topics == "qrels")
     topics = [qrels.topics[i] for i in np.flatnonzero(is_evaluated)]
@@ -423,7 +423,7 @@ def _run_in_threads(
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
     n_workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
     if n_workers > 1 and len(runs) > 1:
-        with thread_pool(n_workers) as pool:
+        with open_thread_pool(n_workers) as pool:
             yield from pool.map(call, range(len(runs)))
         return
     for i in range(len(runs)):

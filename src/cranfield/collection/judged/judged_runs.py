@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError, check_integer, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import MeasureError, check_integer, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
 from cranfield.collection.judged.rows import (
@@ -34,7 +34,7 @@ from cranfield.collection.judged.rows import (
     permute_ties,
 )
 from cranfield.collection.policies import Policies
-from cranfield.tabular import frame_html
+from cranfield.tabular import render_frame
 
 View = TypeVar("View")
 
@@ -172,10 +172,10 @@ class JudgedRuns(Scorable):
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
             affected = [name for name, i in infos.items() if i and "intents" not in i.inputs]
             if affected:
-                documents = counted(intents.n_differing, "document")
+                documents = inflect(intents.n_differing, "document")
                 warn(
                     f"the grades of {documents} differ by subtopic; the highest grade is used"
-                    f" for {some_of(affected, 3)}"
+                    f" for {list_some(affected, 3)}"
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 
@@ -327,9 +327,9 @@ class JudgedRuns(Scorable):
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
         if aspect not in self.side_data.aspects:
-            names = ", ".join(quoted(name) for name in self.side_data.aspects) or "none"
+            names = ", ".join(quote(name) for name in self.side_data.aspects) or "none"
             raise MeasureError(
-                f"{name} requires judgments on the aspect {quoted(aspect)}, got aspects: {names}"
+                f"{name} requires judgments on the aspect {quote(aspect)}, got aspects: {names}"
             )
         return self.side_data.aspects[aspect]
 
@@ -338,7 +338,7 @@ class JudgedRuns(Scorable):
         if column not in self.judgments.columns:
             names = ", ".join(self.judgments.columns) or "none"
             raise MeasureError(
-                f"{name} requires a column {quoted(column)} of the judgments, got columns: {names}"
+                f"{name} requires a column {quote(column)} of the judgments, got columns: {names}"
             )
         return self.judgments.columns[column]
 
@@ -353,7 +353,7 @@ class JudgedRuns(Scorable):
         return self.judgments.count(self.judgments.judged_from, rel)
 
     def _repr_html_(self) -> str:
-        return frame_html(self.coverage.to_polars(), repr(self))
+        return render_frame(self.coverage.to_polars(), repr(self))
 
     def __repr__(self) -> str:
         return f"JudgedRuns({self._format_size()}, {self.documents.cell.size:,} judged rows)"

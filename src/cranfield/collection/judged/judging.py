@@ -13,10 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import CranfieldError, InputError, collect_warnings, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, collect_warnings, quote, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.base.parallel import BACKENDS, check_fork
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import request_qrels_and_run_columns
@@ -34,7 +34,7 @@ from cranfield.collection.judged.each_run import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES, join_ranges
-from cranfield.collection.pairs import compute_pair_keys, make_topic_column, row_error
+from cranfield.collection.pairs import compute_pair_keys, make_row_error, make_topic_column
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
@@ -47,7 +47,7 @@ from cranfield.collection.policies import (
     Unjudged,
     make_policies,
 )
-from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED_TOPICS, Qrels, sort_topics
+from cranfield.collection.qrels import N_COMPARED_TOPICS, NORMAL_FORM, Qrels, sort_topics
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
@@ -71,7 +71,7 @@ def _convert_pairs(data: Any, source: str) -> dict[str, list[Any]]:
     return columns
 
 
-EXCLUDED = make_line_schema(
+EXCLUSION_SCHEMA = make_line_schema(
     "table of excluded documents",
     FileColumn("topic", ID),
     FileColumn("doc", ID),
@@ -92,7 +92,7 @@ class Exclusion:
             return data
         if isinstance(data, str) and data == SELF:
             return cls()
-        return cls(read_table(data, EXCLUDED).frame.select("topic", "doc").unique())
+        return cls(read_table(data, EXCLUSION_SCHEMA).frame.select("topic", "doc").unique())
 
     def compute_mask(self, run: Run) -> NDArray[np.bool_]:
         """Return a mask of the rows of a run that are kept; shape (rows,)."""
@@ -169,7 +169,7 @@ def hint_at_order(runs: Any, qrels: Any, order: str = ORDER_HINT, **options: Any
     except InputError as error:
         if not _are_swapped(runs, qrels, options):
             raise
-        name = quoted(fspath(qrels)) if isinstance(qrels, (str, PathLike)) else "the judgments"
+        name = quote(fspath(qrels)) if isinstance(qrels, (str, PathLike)) else "the judgments"
         raise InputError(f"{error}; {name} can be read as a run, but {order}") from None
 
 
@@ -404,7 +404,7 @@ def judge(
         other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
         if pair := find_similar_ids(other_topics, judgments.topics):
             warn(
-                f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
+                f"topic {quote(pair[0])} of exclude and topic {quote(pair[1])} of the judgments"
                 f" differ only in {ID_DIFFERENCES}; they are read as different topics"
             )
     exclusion_settings = {} if exclude is None else {"excluded documents": n_excluded}
@@ -426,8 +426,8 @@ def judge(
     for name, other in aspect_qrels.items():
         missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
         if missing_topics:
-            n_topics = f"{len(missing_topics)} of {counted(len(judged.topics), 'topic')}"
-            listed = some_of(map(quoted, missing_topics), 3)
+            n_topics = f"{len(missing_topics)} of {inflect(len(judged.topics), 'topic')}"
+            listed = list_some(map(quote, missing_topics), 3)
             warn(
                 f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
                 " grade 0 on this aspect"
@@ -438,9 +438,9 @@ def judge(
 def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
     """Refuse judgments of chunks if the chunks of runs are merged into documents."""
     if separator and (is_chunk := qrels.docs.str.contains(separator, literal=True)).any():
-        raise row_error(
+        raise make_row_error(
             qrels,
-            f"expected a document id, got a chunk id with {quoted(separator)}, as the runs merge"
+            f"expected a document id, got a chunk id with {quote(separator)}, as the runs merge"
             " chunks into documents; to score chunks, omit the chunk separator of the runs",
             int(is_chunk.arg_true()[0]),
         )
@@ -456,7 +456,7 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
         if row.n_unjudged == row.n_retrieved and n != 1 and (row.n_retrieved or row.extra)
     ]
     if systems:
-        listed = some_of(map(quoted, systems), 3)
+        listed = list_some(map(quote, systems), 3)
         warn(
             f"no document that {listed} retrieved is judged; check that ids of topics and documents"
             " are spelled as in the judgments"
@@ -602,7 +602,7 @@ def _find_similar_documents(
         return None
     codes = to_qrels[run.codes[unjudged]].astype(np.int32)
     docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged)})
-    docs = docs.with_columns(form=FORM_OF_DOC)
+    docs = docs.with_columns(form=NORMAL_FORM)
     keys = compute_pair_keys(docs["form"], codes, qrels.topics)
     first, end = (np.searchsorted(qrels.form_keys, keys, side) for side in ("left", "right"))
     if (first == end).all():

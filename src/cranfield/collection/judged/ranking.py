@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, check_choice
 from cranfield.collection.judged.rows import join_ranges
-from cranfield.collection.pairs import row_error
+from cranfield.collection.pairs import make_row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
 
@@ -178,7 +178,7 @@ def _make_sort_keys(run: Run, ties: str) -> SortKeys:
             raise InputError(reason, source=run.origin.name)
         if run.unranked is not None and run.unranked.any():
             reason = "ties='rank' requires an integer rank in every row, got another value"
-            raise row_error(run, reason, int(run.unranked.argmax()))
+            raise make_row_error(run, reason, int(run.unranked.argmax()))
         return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)

@@ -55,7 +55,7 @@ def make_row_keys(cell: Ints, rank: Ints) -> Ints:
     return cell << 32 | rank
 
 
-def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
+def divide(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
     """Divide two arrays; the ratio is 0 for a denominator of 0, as in trec_eval."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     dtype = np.result_type(numerator, denominator, np.float64)

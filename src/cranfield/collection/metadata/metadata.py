@@ -18,8 +18,8 @@ from typing import Any
 
 import yaml
 
-from cranfield.base.errors import InputError, PolicyError, check_list, quoted
-from cranfield.base.text import counted, plain
+from cranfield.base.errors import InputError, PolicyError, check_list, quote
+from cranfield.base.text import inflect, sanitise
 
 MAX_DEPTH = 50
 """Maximum nesting of mappings and lists."""
@@ -68,7 +68,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
         root = loader.get_single_node()
         values = None if root is None else loader.construct_value(root)
     except yaml.reader.ReaderError as error:
-        reason = f"character {quoted(text[error.position])} is not allowed"
+        reason = f"character {quote(text[error.position])} is not allowed"
         line = first_line + text.count("\n", 0, error.position)
     except yaml.MarkedYAMLError as error:
         reason = ", ".join(part for part in (error.context, error.problem) if part)
@@ -80,13 +80,13 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
     else:
         if values is None or isinstance(values, dict):
             messages = (
-                f"line {first_line + offset}: {quoted(key)} occurs twice in one mapping;"
+                f"line {first_line + offset}: {quote(key)} occurs twice in one mapping;"
                 " its last value is used"
                 for key, offset in loader.repeated_keys
             )
             return YamlMapping(values or {}, tuple(messages))
         reason = "expected a mapping of keys to values"
-    raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
+    raise InputError(f"is not valid YAML: {sanitise(reason[:160])}", source=source, line=line)
 
 
 class _UnsupportedYamlError(yaml.MarkedYAMLError):
@@ -109,7 +109,7 @@ class _Loader(yaml.BaseLoader):
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             raise _UnsupportedYamlError(
-                f"alias {quoted(event.anchor)} is not supported", event.start_mark
+                f"alias {quote(event.anchor)} is not supported", event.start_mark
             )
         if self.nodes > MAX_NODES:
             raise _UnsupportedYamlError(
@@ -135,11 +135,11 @@ class _Loader(yaml.BaseLoader):
         if isinstance(node, yaml.SequenceNode) and tag == "seq":
             return [self.construct_value(item) for item in node.value]
         if not isinstance(node, yaml.ScalarNode) or tag not in _CONVERTERS:
-            raise _UnsupportedYamlError(f"tag {quoted(node.tag)} is not supported", node.start_mark)
+            raise _UnsupportedYamlError(f"tag {quote(node.tag)} is not supported", node.start_mark)
         try:
             return _CONVERTERS[tag](node.value)
         except (KeyError, ValueError):
-            reason = f"{quoted(node.value)} is not a valid !!{tag}"
+            reason = f"{quote(node.value)} is not a valid !!{tag}"
             raise _UnsupportedYamlError(reason, node.start_mark) from None
 
     def _construct_mapping(self, node: Any) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def describe_violation(path: str, value: Any) -> str | None:
     if isinstance(converted, types[value_type]) and not is_wrong_boolean:
         return None
     names: dict[type, str] = {list: "a list", dict: "a mapping", bool: str(converted).lower()}
-    return f"must be {value_type}, got {names.get(type(converted)) or quoted(converted)}"
+    return f"must be {value_type}, got {names.get(type(converted)) or quote(converted)}"
 
 
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
@@ -353,7 +353,7 @@ class Metadata:
 
     def __repr__(self) -> str:
         components = [name for name in PRIMAD_COMPONENTS if self.get(name) is not None]
-        return f"Metadata({', '.join(components) or counted(len(self.values), 'key')})"
+        return f"Metadata({', '.join(components) or inflect(len(self.values), 'key')})"
 
     def get(self, path: str) -> Any:
         """Return the value at a path, such as `actor.team`, or None.
@@ -399,7 +399,7 @@ class Metadata:
                 problems.append(MetadataProblem("missing", path, "is missing"))
             elif placeholder is not None:
                 problems.append(
-                    MetadataProblem("placeholder", path, f"is still {quoted(placeholder)}")
+                    MetadataProblem("placeholder", path, f"is still {quote(placeholder)}")
                 )
         for path in VALUE_TYPES:
             value = _get_value(self.values, path.split("."))

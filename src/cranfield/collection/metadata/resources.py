@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted
-from cranfield.base.text import plain
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quote
+from cranfield.base.text import sanitise
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.run import Run
 
@@ -69,18 +69,18 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
         if not isinstance(run, Run):
             raise PolicyError(f"expected runs, as read_runs() returns, got {type(run).__name__}")
         if run.name in costs:
-            raise PolicyError(f"expected runs with different names, got {quoted(run.name)} twice")
+            raise PolicyError(f"expected runs with different names, got {quote(run.name)} twice")
         metadata = run.metadata
         costs[run.name] = {} if metadata is None else _read_run_costs(metadata)
         if metadata is not None and costs[run.name]:
             values = (metadata.get(path) for path in MACHINE)
-            texts = (plain(str(value)) for value in values if value is not None)
+            texts = (sanitise(str(value)) for value in values if value is not None)
             machines.setdefault(", ".join(texts) or "unknown", run.name)
     if len(machines) > 1:
         (first, first_run), (second, second_run) = list(machines.items())[:2]
         raise CranfieldError(
-            f"expected costs measured on one machine, got {first} ({quoted(first_run)}) and"
-            f" {second} ({quoted(second_run)})"
+            f"expected costs measured on one machine, got {first} ({quote(first_run)}) and"
+            f" {second} ({quote(second_run)})"
         )
     return costs
 
@@ -98,7 +98,7 @@ def _read_run_costs(metadata: Metadata) -> dict[str, float]:
             match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", str(value))
             if match is None:
                 reason = f"{path} must be an integer with the unit {unit}, such as '120 {unit}'"
-                raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
+                raise InputError(f"{reason}, got {quote(value)}", source=metadata.source)
             amount += int(match[1])
         costs[name] = amount / units_per_cost
     return costs

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, in_source, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, add_source, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import find_measure
 from cranfield.scores import Scores
@@ -145,10 +145,10 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
                     break
         n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))
         if 1 < n_measures < len(pairs) and 1 < n_systems < len(pairs):
-            listed = some_of(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
+            listed = list_some(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
             raise InputError(
                 f"expected {kind} of systems or of measures, got both in one name, as"
-                f" {some_of(map(quoted, pairs), 3)} ({listed}); write a table with columns topic,"
+                f" {list_some(map(quote, pairs), 3)} ({listed}); write a table with columns topic,"
                 f" system, measure and score, or keep the {kind} of one measure, named by system"
             )
 
@@ -174,9 +174,9 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     advice = "a table with columns topic, system and score"
     if not measures:
         advice = f"measure=... with the name of their measure, or {advice}"
-    others = f", but {some_of(map(quoted, other_names), 3)} could not" if other_names else ""
+    others = f", but {list_some(map(quote, other_names), 3)} could not" if other_names else ""
     raise InputError(
-        f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
+        f"expected {kind} of systems or of measures, got {list_some(map(quote, likely), 3)}, which"
         f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
         f" systems, {f'remove these {kind}, or ' if measures else ''}pass {advice}"
     )
@@ -192,7 +192,7 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     """Return the name of the requested measure among names; the only name if none is requested."""
     if measure is None and len(names) == 1:
         return names[0]
-    listed = some_of(names, 10)
+    listed = list_some(names, 10)
     if measure is None:
         example = next(filter(resembles_measure, names), names[0])
         raise InputError(
@@ -204,11 +204,11 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     matches = matches or [name for name in names if name.casefold() == measure.casefold()]
     if len(matches) > 1:
         raise InputError(
-            f"measure {quoted(measure)} occurs under several names; select one of:"
+            f"measure {quote(measure)} occurs under several names; select one of:"
             f" {', '.join(matches)}"
         )
     if not matches:
-        raise InputError(f"unknown measure {quoted(measure)}; expected one of: {listed}")
+        raise InputError(f"unknown measure {quote(measure)}; expected one of: {listed}")
     return matches[0]
 
 
@@ -272,7 +272,7 @@ def make_part(
     frame = _remove_summaries(frame, "topic", "topics")
     text_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
     if 0 < 5 * len(text_topics) <= len(topics):
-        listed = some_of(map(quoted, text_topics), 5)
+        listed = list_some(map(quote, text_topics), 5)
         warn(
             f"rows {listed} are read as topics, although most topics are numbers; remove them if"
             " they summarise other rows"
@@ -316,7 +316,7 @@ def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFra
     ):
         summaries.append(labels[-1])
     if summaries:
-        listed = some_of(map(quoted, summaries), 5)
+        listed = list_some(map(quote, summaries), 5)
         warn(f"rows that summarise {noun} are skipped: {listed}; rename them if they are {noun}")
     return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
@@ -325,7 +325,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the scores of one measure of all parts; labels are in order of appearance."""
     measure_names: list[str | None] = []
     for part in parts:
-        with in_source(part.source):
+        with add_source(part.source):
             # A part without names of measures has the scores of one unnamed measure.
             names = part.list_labels("measure")
             measure_names.append(choose_measure(names, measure) if names else None)
@@ -360,9 +360,9 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         if is_outside.any():
             topic, system, _ = np.argwhere(is_outside)[0]
             warn(
-                f"{name} has {counted(int(is_outside.sum()), 'score')} outside its range {low:g} to"
-                f" {high:g}, such as {values[is_outside][0]:g} of {quoted(systems[system])} on"
-                f" topic {quoted(topics[int(topic)])}; check whether they are percentages, or codes"
+                f"{name} has {inflect(int(is_outside.sum()), 'score')} outside its range {low:g} to"
+                f" {high:g}, such as {values[is_outside][0]:g} of {quote(systems[system])} on"
+                f" topic {quote(topics[int(topic)])}; check whether they are percentages, or codes"
                 " for failures"
             )
     directions = {
@@ -384,8 +384,8 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
     frame = frame.with_columns(is_first=is_first)
     invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
     for row in invalid[:1].iter_rows(named=True):
-        in_shard = "" if row["shard"] is None else f" in {part.axis} {quoted(row['shard'])}"
-        repeat = f"system {quoted(row['system'])} has two scores{in_shard}{part.distinction}"
+        in_shard = "" if row["shard"] is None else f" in {part.axis} {quote(row['shard'])}"
+        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.distinction}"
         reason = row["problem"] if row["is_first"] else repeat
         raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 
@@ -430,7 +430,7 @@ def _check_compatible(
         for system in part.list_labels("system"):
             if system in part_of:
                 other = part_of[system]
-                reason = f"duplicate system {quoted(system)}, also in {other.source}"
+                reason = f"duplicate system {quote(system)}, also in {other.source}"
                 if len(part.list_labels("system")) == len(other.list_labels("system")) == 1:
                     reason += "; name each file: NAME=FILE"
                 raise InputError(reason, source=part.source)

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted, join_with_and, some_of
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.text import inflect, join_with_and, list_some
 from cranfield.collection.files.named_columns import describe_structure
 from cranfield.evaluation.scorefiles.cells import (
     CUTOFF,
@@ -128,7 +128,7 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     other_names = scored_measures | _NOT_MEASURES
     names = [name for name in measures.unique(maintain_order=True) if name not in other_names]
     if scored_measures and names:
-        listed = some_of(names, 5)
+        listed = list_some(names, 5)
         warn(f"{source}: {listed} skipped, with a value over all topics, but no scores by topic")
 
 
@@ -160,7 +160,7 @@ def _warn_of_contradiction(
         scope = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
         warn(
             f"{source}: the value of {row['measure']} over all topics is {row['score']:g}"
-            f"{scope}; it is replaced by the mean over the {counted(row['n'], 'topic')} of the"
+            f"{scope}; it is replaced by the mean over the {inflect(row['n'], 'topic')} of the"
             f" file, {row['score_mean']:.4g} (with trec_eval -c, other topics count as 0)"
         )
 
@@ -185,8 +185,8 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
         if first != second:
             return columns if first else columns[::-1]
     raise InputError(
-        f"the column of measures is ambiguous: that of {quoted(labels[0][0])} or that of"
-        f" {quoted(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
+        f"the column of measures is ambiguous: that of {quote(labels[0][0])} or that of"
+        f" {quote(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
     )
 
 
@@ -268,14 +268,14 @@ def read_table(table: ScoreTable) -> ScorePart:
     if has_decimals or (numeric_names and "system" in roles):
         raise InputError(
             "expected names of columns in the first line, got numbers"
-            f" ({some_of(numeric_names, 3)}); add a header line, and put topics in rows"
+            f" ({list_some(numeric_names, 3)}); add a header line, and put topics in rows"
         )
     has_topics = topics is not None
     row_units = [table.names[k] for k in score_columns if fold_name(table.names[k]) in _NOT_TOPICS]
     if row_units and not has_topics:
         raise InputError(
             "expected a column of topics, got a row for each"
-            f" {join_with_and([*map(quoted, row_units)])}; scores by topic are required"
+            f" {join_with_and([*map(quote, row_units)])}; scores by topic are required"
         )
     row_numbers = pl.Series(range(1, len(table.get_cells(0)) + 1)).cast(pl.String)
     topics = row_numbers if topics is None else topics
@@ -283,8 +283,8 @@ def read_table(table: ScoreTable) -> ScorePart:
         has_systems = bool(score_columns) and not _are_descriptions(table, score_columns, topics)
         if "topic" in roles and has_systems:
             raise InputError(
-                f"has scores in {quoted(table.names[roles['score']])}, but no column"
-                f" of systems; rename {quoted(table.names[score_columns[0]])} to system if it has"
+                f"has scores in {quote(table.names[roles['score']])}, but no column"
+                f" of systems; rename {quote(table.names[score_columns[0]])} to system if it has"
                 " the systems, or remove it"
             )
         if "topic" not in roles:
@@ -315,8 +315,8 @@ def _find_distinction(
         repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
         is_candidate = k not in used or fold_name(name) in _NOT_TOPICS
         if is_candidate and labels.with_columns(repeated).is_unique().all():
-            values = some_of(map(quoted, repeated.unique(maintain_order=True)), 3)
-            column = f"column {quoted(name)} distinguishes them ({values})"
+            values = list_some(map(quote, repeated.unique(maintain_order=True)), 3)
+            column = f"column {quote(name)} distinguishes them ({values})"
             advice = "keep the rows of one value, or name the column replicate if it numbers runs"
             return f"; {column}; {advice} of the same system"
     return ""
@@ -359,12 +359,12 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
             columns[k] = values
         elif unknown and meanings is not _DIRECTIONS:
             line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
-            value = quoted(cells[unknown[0]])
-            raise InputError(f"column {quoted(name)} must be true or false, got {value}", line=line)
+            value = quote(cells[unknown[0]])
+            raise InputError(f"column {quote(name)} must be true or false, got {value}", line=line)
         elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
             # Other unused columns are reported only if they have several values.
             warn(
-                f"{table.source.name}: column {quoted(name)} is not used, as {quoted(cells[0])} is"
+                f"{table.source.name}: column {quote(name)} is not used, as {quote(cells[0])} is"
                 " not a direction of scores, such as lower or higher"
             )
     return columns
@@ -390,7 +390,7 @@ def _join_directions(
                 if is_lower is None or directions.setdefault(measure, is_lower) == is_lower:
                     continue
                 line = None if table.columns.lines is None else table.columns.lines[row]
-                name, scope = quoted(table.names[k]), f" of {measure}" if measure else ""
+                name, scope = quote(table.names[k]), f" of {measure}" if measure else ""
                 reason = f"column {name} contradicts the direction{scope} in rows above"
                 raise InputError(reason, line=line)
     return directions
@@ -400,7 +400,7 @@ def _find_third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
     """Return the name of the third axis of scores; `shard` if the table has none."""
     axes = [axis for axis in AXES if axis in roles]
     if len(axes) > 1:
-        names = " and ".join(quoted(table.names[roles[axis]]) for axis in axes)
+        names = " and ".join(quote(table.names[roles[axis]]) for axis in axes)
         raise InputError(f"expected scores by shard or by replicate, got columns {names}")
     return next(iter(axes), AXES[0])
 
@@ -440,10 +440,8 @@ def _check_requested(
     """Refuse a requested measure that has a column beside the column of scores."""
     names = {table.names[k] for k in other_columns}
     if "measure" not in roles and (requested := names.intersection(table.source.requested)):
-        scores = quoted(table.names[roles["score"]])
-        raise InputError(
-            f"has columns {scores} and {quoted(requested.pop())} of scores; remove one"
-        )
+        scores = quote(table.names[roles["score"]])
+        raise InputError(f"has columns {scores} and {quote(requested.pop())} of scores; remove one")
 
 
 def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[int]:
@@ -459,7 +457,7 @@ def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[in
     if 0 < len(unused) < len(score_columns):
         used = {*range(len(table.names))}.difference(unused)
         table.columns.refuse_decisive(SCORES, used)
-        listed = some_of([quoted(table.names[k]) for k in unused], 5)
+        listed = list_some([quote(table.names[k]) for k in unused], 5)
         has_text = len(text_columns) > len(nested)
         contents = {"text": has_text, "nested values": nested, "ids": id_columns}
         contained = join_with_and([name for name in contents if contents[name]])
@@ -505,7 +503,7 @@ def _find_topics(
         has_index = len(systems) < 2 or not systems.is_unique().all()
     if role is not None and not has_index:
         raise InputError(
-            f"has a column of {role}s, {quoted(table.names[roles[role]])},"
+            f"has a column of {role}s, {quote(table.names[roles[role]])},"
             " but no column of topics; scores by topic are required, as written by write_csv"
             " of Scores or by cranfield evaluate --by-topic; if the other columns are topics,"
             " transpose the table"
@@ -517,15 +515,15 @@ def _find_topics(
         topics = table.read_labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
-                f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
+                f"expected a row for each topic, got rows of measures ({list_some(topics, 3)});"
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in score_columns[1:]]
         has_topic_columns = names and all(map(_TOPIC_NAME.fullmatch, names))
         if has_topic_columns and not any(map(_TOPIC_NAME.fullmatch, topics)):
             raise InputError(
-                f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
-                " transpose the table, or name its first column topic"
+                f"expected topics in rows and systems in columns, got columns"
+                f" {list_some(names, 3)}; transpose the table, or name its first column topic"
             )
         return topics
     numbers, n_texts = table.read_numbers(0)
@@ -533,13 +531,13 @@ def _find_topics(
         return table.read_labels(0, "topic")
     if n_texts:
         raise InputError(
-            f"the first column, {quoted(name)}, has numbers and text; rename it to"
+            f"the first column, {quote(name)}, has numbers and text; rename it to"
             " topic if it has the topics"
         )
     # Topics that are numbers would otherwise be read as scores of a system.
     if len(cells) > 1 and _are_distinct_integers(cells) and {*numbers} != {0, 1}:
         raise InputError(
-            f"the first column, {quoted(name)}, has a different integer in each row;"
+            f"the first column, {quote(name)}, has a different integer in each row;"
             " rename it to topic if these are topics, or add a column topic if they"
             " are scores"
         )
@@ -568,7 +566,7 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     # Systems may be letters.
     has_long_names = sum(len(table.names[k]) > 1 for k in columns) > 1
     suspect_names = [
-        quoted(name)
+        quote(name)
         for k in columns
         if (may_be_summary(name := table.names[k]) and (len(name) > 1 or has_long_names))
         or _STATISTIC_NAME.fullmatch(name)
@@ -577,7 +575,7 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         or (has_scores_to_1 and not has_fractions[k] and (numbers[k] > 1).any())
     ]
     if suspect_names:
-        listed = some_of(suspect_names, 5)
+        listed = list_some(suspect_names, 5)
         warn(
             f"{table.source.name}: columns read as systems: {listed}; remove them if they"
             " are not systems"
@@ -599,7 +597,7 @@ def _make_frame(
     names = [table.names[k] for k in columns]
     for name in filter(None, table.names):
         if table.names.count(name) > 1:
-            raise InputError(f"has two columns {quoted(name)}")
+            raise InputError(f"has two columns {quote(name)}")
     # A table with a column for each measure describes a single run.
     has_measure_columns = not (has_score_column or "measure" in roles) and (
         is_long or are_measures(names, table.source.requested, "columns")
@@ -637,8 +635,8 @@ def warn_if_transposed(
         return
     if all(map(_TOPIC_ID.fullmatch, systems)):
         warn(
-            f"{source.name}: {some_of(map(quoted, systems), 3)} look like topics, but are read as"
-            f" systems, and {some_of(map(quoted, topics), 3)} as topics; transpose the table if"
+            f"{source.name}: {list_some(map(quote, systems), 3)} look like topics, but are read as"
+            f" systems, and {list_some(map(quote, topics), 3)} as topics; transpose the table if"
             " this is wrong"
         )
 
@@ -648,8 +646,8 @@ def warn_of_systems(source: ScoreSource, topics: Sequence[str] | pl.Series) -> N
     names = [topic for topic in topics if not re.search(r"\d|\s", topic)]
     if names:
         warn(
-            f"{source.name}: {some_of(map(quoted, names), 3)} are read as topics of"
-            f" {quoted(source.stem)}; if these are systems, pass their scores by topic"
+            f"{source.name}: {list_some(map(quote, names), 3)} are read as topics of"
+            f" {quote(source.stem)}; if these are systems, pass their scores by topic"
         )
 
 
@@ -668,7 +666,7 @@ def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
     axis = getattr(data.columns, "name", None)
     if isinstance(axis, str) and SCORES.find_column(axis) == "topic":
         raise InputError(
-            f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
+            f"expected topics in rows, got them in columns ({quote(axis)}); transpose the table"
         )
     levels = list(index.names)
     return _prepend_index(table, levels, [[*index.get_level_values(k)] for k in range(len(levels))])
@@ -697,7 +695,7 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
     if len(levels) > 1 and None in level_roles:
         unknown = levels[level_roles.index(None)]
         raise InputError(
-            f"unknown index level {quoted(unknown)}; expected topic, system, measure or shard"
+            f"unknown index level {quote(unknown)}; expected topic, system, measure or shard"
         )
     # A level of unknown name contains the topics, unless it only numbers the rows.
     if level_roles == [None]:

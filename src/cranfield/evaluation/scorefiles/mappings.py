@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import some_of
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.text import list_some
 from cranfield.evaluation.scorefiles.cells import (
     SCORES,
     ScorePart,
@@ -89,7 +89,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.
         if failures := data.get("failures"):
-            warn(f"{source.name}: {some_of(map(quoted, failures), 3)} failed and have no score")
+            warn(f"{source.name}: {list_some(map(quote, failures), 3)} failed and have no score")
         scores = {
             topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
             for topic, detail in details.items()
@@ -137,7 +137,7 @@ def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[
         return data
     if are_measures(map(str, data), requested, kind):
         raise InputError(
-            f"expected systems or topics as keys, got measures ({some_of(map(quoted, data), 3)});"
+            f"expected systems or topics as keys, got measures ({list_some(map(quote, data), 3)});"
             " pass {topic: {measure: score}} or {system: {topic: {measure: score}}}; for an"
             " evaluation ev, ev['AP'] has the scores of AP"
         )
@@ -161,8 +161,8 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
     for measure, scores in measures.items():
         if not isinstance(scores, Mapping):
             raise InputError(
-                f"expected {{topic: score}} for measure {quoted(measure)} of system"
-                f" {quoted(system)}, got {_describe_value(scores)}"
+                f"expected {{topic: score}} for measure {quote(measure)} of system"
+                f" {quote(system)}, got {_describe_value(scores)}"
             )
         for topic, score in scores.items():
             topics.setdefault(topic, {})[measure] = score
@@ -179,7 +179,7 @@ def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
         if is_frame(scores):
             raise InputError(
-                f"expected {{topic: score}} for system {quoted(system)}, got a data frame; pass one"
+                f"expected {{topic: score}} for system {quote(system)}, got a data frame; pass one"
                 " data frame with columns topic, system and score"
             )
         if isinstance(scores, Mapping) or is_series:
@@ -187,15 +187,15 @@ def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
         elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):
             topics = dict(enumerate(scores, 1))
         else:
-            expected = f"expected {{topic: score}} or a list of scores for system {quoted(system)}"
-            advice = f"; if {quoted(system)} is a topic, write {{system: {{topic: score}}}}"
+            expected = f"expected {{topic: score}} or a list of scores for system {quote(system)}"
+            advice = f"; if {quote(system)} is a topic, write {{system: {{topic: score}}}}"
             is_score = parse_number(scores) is not None
             raise InputError(f"{expected}, got {_describe_value(scores)}{advice * is_score}")
         has_measures = any(isinstance(value, Mapping) for value in topics.values())
         for topic, value in topics.items():
             if has_measures and not isinstance(value, Mapping):
                 raise InputError(
-                    f"expected {{measure: score}} for system {quoted(system)}, got"
+                    f"expected {{measure: score}} for system {quote(system)}, got"
                     f" {_describe_value(value)}",
                     topic=str(topic),
                 )
@@ -211,4 +211,4 @@ _NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topic
 
 
 def _describe_value(value: Any) -> str:
-    return "null" if value is None else f"{quoted(value, 20)} ({type(value).__name__})"
+    return "null" if value is None else f"{quote(value, 20)} ({type(value).__name__})"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_choice, in_source, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, add_source, check_choice, quote, warn
 from cranfield.base.scale_types import Scale
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.collection.files.many_runs import split_name
 from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
@@ -141,10 +141,10 @@ def read_scores_by_measure(
     if not names:
         joined = join_parts(parts, None)
         scores = {joined.measure: joined}
-    return with_directions(scores, lower_is_better)
+    return set_directions(scores, lower_is_better)
 
 
-def with_directions(
+def set_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
     """Return the scores, declaring that lower scores are better for the listed measures."""
@@ -156,13 +156,13 @@ def with_directions(
     for name in lower_is_better:
         if list(directed_scores) == [""]:
             raise PolicyError(
-                f"expected scores of {quoted(name)}, got scores that do not name their measure;"
+                f"expected scores of {quote(name)}, got scores that do not name their measure;"
                 " name the measure"
             )
         if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"
-                f" {some_of(scores, 10)}"
+                f" {list_some(scores, 10)}"
             )
         directed_scores[name] = directed_scores[name].with_direction(lower_is_better=True)
     return directed_scores
@@ -178,7 +178,7 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
         data = data if hasattr(data, "data_vars") else data.to_dataset(name=data.name or "score")
         data = data.to_dataframe().reset_index()
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
-    with in_source(source.name):
+    with add_source(source.name):
         if isinstance(data, Scores):
             return [_convert_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
@@ -202,7 +202,7 @@ def _warn_of_numbered_rows(parts: Sequence[ScorePart]) -> None:
     sources = [part.source for part in parts if not part.has_topics]
     if len(sources) > 1:
         warn(
-            f"{some_of(sources, 3)} have no column of topics, so their rows are paired in order;"
+            f"{list_some(sources, 3)} have no column of topics, so their rows are paired in order;"
             " add a column topic to pair rows of the same topic"
         )
 
@@ -240,12 +240,12 @@ def read_file(
 ) -> ScorePart:
     """Read a file; `name` is the name of its only system, in place of any name in the file."""
     source = ScoreSource(file.name, name or file.stem, requested)
-    with in_source(source.name):
+    with add_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
         systems = sorted(part.list_labels("system"))
         if name is not None and len(systems) > 1:
-            listed = some_of(map(quoted, systems), 3)
-            raise InputError(f"expected one system after {quoted(f'{name}=')}, got {listed}")
+            listed = list_some(map(quote, systems), 3)
+            raise InputError(f"expected one system after {quote(f'{name}=')}, got {listed}")
         frame = part.frame if name is None else part.frame.with_columns(system=pl.lit(name))
         return replace(part, frame=frame, source=source.name)
 

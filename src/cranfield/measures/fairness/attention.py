@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quote
 from cranfield.base.spec import (
     OPEN_PROBABILITY,
     PROBABILITY,
@@ -50,7 +50,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.collection.judged.rows import Groups, Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, check_nonnegative, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -137,12 +137,12 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 def find_group_index(groups: Groups, group: str | None, name: str) -> int:
     """Return the index of a group; `name` is the name of the measure, for messages."""
-    choices = ", ".join(map(quoted, groups.names[:10]))
+    choices = ", ".join(map(quote, groups.names[:10]))
     choices += ", …" if len(groups.names) > 10 else ""
     if group is None:
         raise MeasureError(f"{name} requires protected='GROUP', one of: {choices}")
     if group not in groups.names:
-        raise MeasureError(f"{name}: unknown group {quoted(group)}; expected one of: {choices}")
+        raise MeasureError(f"{name}: unknown group {quote(group)}; expected one of: {choices}")
     return groups.names.index(group)
 
 
@@ -183,10 +183,10 @@ class InequityOfAttention(ExposureMeasure):
             total_gain = sum_by_topic(judged.judgments, gains)
             rows = judged.relevant(self.rel)
             rows = rows.where(gains[rows.judgment] > 0)
-            attention = ratio(
+            attention = divide(
                 self.compute_exposure(judged, rows), rows.at(self.sum_exposure(judged))
             )
-            relevance = ratio(gains[rows.judgment], total_gain[rows.topic, 0])
+            relevance = divide(gains[rows.judgment], total_gain[rows.topic, 0])
             has_documents, has_relevance = judged.retrieved > 0, total_gain > 0
         # Documents and groups without a row have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
@@ -197,7 +197,7 @@ class InequityOfAttention(ExposureMeasure):
     def compute_group_proportions(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposure = self.sum_exposure_by_group(judged)
-        attention = ratio(exposure, rows.at(rows.total(exposure)))
+        attention = divide(exposure, rows.at(rows.total(exposure)))
         return rows, attention, self._compute_group_relevance(judged)[rows.topic, rows.grade]
 
     def _compute_group_relevance(self, judged: JudgedRuns) -> Floats:
@@ -205,7 +205,7 @@ class InequityOfAttention(ExposureMeasure):
         relevance = sum_judged(
             judged, judged.groups(str(self)), self.compute_judgment_gains(judged)
         )
-        return ratio(relevance, relevance.sum(axis=1, keepdims=True))
+        return divide(relevance, relevance.sum(axis=1, keepdims=True))
 
     def compute_judgment_gains(self, judged: JudgedRuns) -> Floats:
         """Return the gain of each judgment; 0 below the lowest relevant grade."""
@@ -241,7 +241,7 @@ def compute_target_distribution(
         return np.full(shape, 1.0 / len(groups.names))
     min_grade = rel if target == "relevant" else judged.judgments.judged_from
     counts = sum_judged(judged, groups, (judged.judgments.grade >= min_grade).astype(np.float64))
-    return ratio(counts, counts.sum(axis=1, keepdims=True))
+    return divide(counts, counts.sum(axis=1, keepdims=True))
 
 
 def _fix_distribution(target: NamedWeights, groups: Groups, name: str) -> Floats:
@@ -308,4 +308,4 @@ class AttentionWeightedRankFairness(ExposureMeasure):
         if self.population is None:
             return target
         mixed = target + _fix_distribution(self.population, groups, str(self))
-        return ratio(mixed, mixed.sum(axis=1, keepdims=True))
+        return divide(mixed, mixed.sum(axis=1, keepdims=True))

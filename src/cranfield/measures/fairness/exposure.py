@@ -37,7 +37,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import any_name, choice, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Rows, find_positions, ratio
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, divide, find_positions
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
@@ -112,7 +112,7 @@ class ExpectedExposure(
             first_exposure = (self.p * continuation) ** n_better
             factor = self.p * continuation if grade >= self.rel else self.p
             total_exposure = first_exposure * (1.0 - factor**n_docs)
-            mean_exposure = ratio(total_exposure, n_docs * (1.0 - factor))
+            mean_exposure = divide(total_exposure, n_docs * (1.0 - factor))
             targets[is_level] = mean_exposure[judgments.topic[is_level]]
         return targets
 
@@ -208,7 +208,7 @@ class _ExposureRatio(
         divisors = np.zeros((len(group_divisors), n_sides))
         np.add.at(divisors.T, sides, group_divisors.T)
         divisors = self._adjust_divisors(divisors)
-        exposure_ratio = ratio(exposure, divisors[pairs.topic, pairs.grade])
+        exposure_ratio = divide(exposure, divisors[pairs.topic, pairs.grade])
         return pairs, exposure_ratio, divisors
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
@@ -237,7 +237,7 @@ class _ExposureRatio(
         min_ratio = max_ratio - pairs.largest(pairs.at(max_ratio) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
         min_ratio = np.where(pairs.count < n_sides, 0.0, min_ratio)
-        return np.where(n_sides > 1, ratio(min_ratio, max_ratio), 0.0)
+        return np.where(n_sides > 1, divide(min_ratio, max_ratio), 0.0)
 
 
 class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):

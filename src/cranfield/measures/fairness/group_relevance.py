@@ -37,7 +37,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import POSITIVE_PROBABILITY, NamedWeights, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Rows, ratio
+from cranfield.collection.judged.rows import Groups, Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     TARGET_DOC,
@@ -85,7 +85,7 @@ class _GroupFairnessMeasure(
         documents = _select_documents_with_groups(groups.rows)
         n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
         counts = _yield_group_counts(groups, documents, rows)
-        proportions = (ratio(count, n_documents) for count in counts)
+        proportions = (divide(count, n_documents) for count in counts)
         similarity = 1.0 - self._find_divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
         return rows.total(np.where(is_defined, probabilities * np.clip(similarity, 0.0, 1.0), 0.0))
@@ -95,7 +95,7 @@ class _GroupFairnessMeasure(
         n_groups = target.shape[1]
         group_indices = np.arange(n_groups)
         # Mean distance of each group to the groups of the target; shape (topics, groups).
-        distance = ratio(
+        distance = divide(
             (target > 0) @ np.abs(group_indices[:, None] - group_indices),
             (target > 0).sum(axis=1)[:, None],
         )

@@ -37,7 +37,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.attention import find_group_index
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -88,7 +88,7 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         shape = judged.shape
         if self.pairs == "all":
             n_above, n_pairs = _count_pairs(protected_keys, other_keys, shape)
-            return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
+            return np.abs(divide(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
         relevant_keys = rows.where(is_relevant).keys
@@ -100,7 +100,7 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
                 np.intersect1d(opposite, nonrelevant_keys),
                 shape,
             )
-            proportions.append(ratio(n_above, n_pairs))
+            proportions.append(divide(n_above, n_pairs))
             is_defined &= n_pairs > 0
         return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
 
@@ -159,7 +159,7 @@ class _PrefixParityMeasure(
             )
             max_totals = self._compute_max_totals(pairs, depth)[pair_index.ravel()]
             # Rounding may put the most unfair ranking slightly above 1.
-            total = np.minimum(ratio(total, max_totals.reshape(total.shape)), 1.0)
+            total = np.minimum(divide(total, max_totals.reshape(total.shape)), 1.0)
         return np.where((s > 0) & (s < n), total, 0.0)
 
     def _compute_max_totals(self, pairs: Ints, depth: int) -> Floats:
@@ -196,7 +196,7 @@ class NormalisedDiscountedDifference(_PrefixParityMeasure):
     """Normalised discounted difference."""
 
     def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        return np.asarray(np.abs(x / i - ratio(s, n)))
+        return np.asarray(np.abs(x / i - divide(s, n)))
 
 
 @measure(
@@ -211,7 +211,7 @@ class NormalisedDiscountedRatio(_PrefixParityMeasure):
     """Normalised discounted ratio; the protected group should be the smaller one."""
 
     def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        return np.abs(ratio(x, i - x) - ratio(s, n - s))
+        return np.abs(divide(x, i - x) - divide(s, n - s))
 
 
 @measure(
@@ -226,7 +226,7 @@ class NormalisedDiscountedDivergence(_PrefixParityMeasure):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
     def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        p, q = x / i, ratio(s, n)
+        p, q = x / i, divide(s, n)
         return _compute_divergence_terms(p, q) + _compute_divergence_terms(1.0 - p, 1.0 - q)
 
 

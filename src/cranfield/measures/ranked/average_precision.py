@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
@@ -42,7 +42,7 @@ class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monoto
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = self.average_at_rank(hits.seen, hits.rank)
-        return ratio(hits.total(precision), find_divisor(self, judged.recall_base(self.rel)))
+        return divide(hits.total(precision), find_divisor(self, judged.recall_base(self.rel)))
 
 
 @measure(
@@ -179,7 +179,7 @@ class InferredAveragePrecision(RelevanceMeasure):
         proportion = (n_relevant + INFAP_EPSILON) / (n_judged + 2 * INFAP_EPSILON)
         precision = 1.0 / hits.rank + n_above / hits.rank * proportion
         precision = np.where(hits.rank == 1, 1.0, precision)
-        return ratio(hits.total(precision), judged.recall_base(self.rel))
+        return divide(hits.total(precision), judged.recall_base(self.rel))
 
 
 _FAMILY = "average precision"
@@ -252,7 +252,7 @@ class GradedAveragePrecision(Measure):
             hits = judged.relevant(grade)
             total += weight * hits.total(hits.seen / hits.rank)
             divisor += weight * find_divisor(self, judged.recall_base(grade))
-        return ratio(total, divisor)
+        return divide(total, divisor)
 
 
 @measure(
@@ -284,4 +284,4 @@ class KishidaAveragePrecision(Measure):
         cutoff = self.cutoff if self.denominator == "min" else None
         ideal = rank_ideal(judged, self.gains, cutoff=cutoff)
         total = rows.total(self.average_at_rank(rows.cumulated, rows.rank))
-        return ratio(total, ideal.total(self.average_at_rank(ideal.cumulated, ideal.rank)))
+        return divide(total, ideal.total(self.average_at_rank(ideal.cumulated, ideal.rank)))

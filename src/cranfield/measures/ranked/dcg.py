@@ -12,7 +12,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     GAINS,
@@ -120,7 +120,7 @@ class nDCG(DCGMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         cutoff = self.cutoff if self.ideal == "cut" else None
         ideal_dcg = self.sum_discounted_gains(rank_ideal(judged, self.gains, cutoff=cutoff))
-        return ratio(self.sum_discounted_gains(select_gains(judged, self.gains)), ideal_dcg)
+        return divide(self.sum_discounted_gains(select_gains(judged, self.gains)), ideal_dcg)
 
 
 def _discount_gains(rows: Rows) -> Floats:
@@ -147,10 +147,10 @@ class nDCGAtRelevant(GainMeasure):
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         ideal_dcg, _ = look_up_total(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
-        ndcg_at_hits = np.where(has_gain, ratio(rows.running(terms), ideal_dcg), 0.0)
+        ndcg_at_hits = np.where(has_gain, divide(rows.running(terms), ideal_dcg), 0.0)
         n_missed = ideal.count - rows.where(has_gain).count
-        last_ndcg = ratio(rows.total(terms), ideal.total(ideal_terms))
-        return ratio(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.count)
+        last_ndcg = divide(rows.total(terms), ideal.total(ideal_terms))
+        return divide(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.count)
 
 
 @measure(
@@ -182,12 +182,12 @@ class nDCGAtLevels(Measure):
             end = ideal.where(is_at_least).count
             has_level = ideal.where(ideal.gains == level).count > 0
             dcg = rows.total(np.where(rows.rank <= rows.at(end), terms, 0.0))
-            ndcg = ratio(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
+            ndcg = divide(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
         is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)
-        total += np.where(is_longer, ratio(rows.total(terms), ideal.total(ideal_terms)), 0.0)
-        mean = ratio(total, n_values + is_longer)
+        total += np.where(is_longer, divide(rows.total(terms), ideal.total(ideal_terms)), 0.0)
+        mean = divide(total, n_values + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, mean, 0.0)
 
 
@@ -212,7 +212,7 @@ class NormalisedGain(GainMeasure):
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
             discount = np.log2(2.0 + ideal_gain - rows.cumulated)
-        return ratio(rows.total(ratio(rows.gains, discount)), ideal.total(ideal.gains))
+        return divide(rows.total(divide(rows.gains, discount)), ideal.total(ideal.gains))
 
 
 @measure(
@@ -230,4 +230,4 @@ class BinaryGain(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         total = hits.total(1.0 / np.log2(2 + hits.rank - hits.seen))
-        return ratio(total, judged.recall_base(self.rel))
+        return divide(total, judged.recall_base(self.rel))

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import POSITIVE_PROBABILITY, choice, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
@@ -56,7 +56,7 @@ class _Bpref(
             n_misplaced = np.minimum(n_above, hits.at(n_relevant))
             limit = np.minimum(n_relevant, n_nonrelevant)
             divisor = hits.at(limit if self.form == "trec_eval" else n_relevant)
-        return ratio(hits.total(1.0 - ratio(n_misplaced, divisor)), n_relevant)
+        return divide(hits.total(1.0 - divide(n_misplaced, divisor)), n_relevant)
 
 
 @measure(
@@ -151,13 +151,13 @@ class GradedPreference(Measure):
             max_grade = find_max_grade(judged, self.max_grade, str(self))
             max_gain = self.gains.find_max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
-            penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))
+            penalty = divide(losses, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":
             # By definition a document at rank 1 adds nothing.
-            penalty = np.where(hits.rank == 1, 1.0, ratio(losses, hits.rank - 1))
+            penalty = np.where(hits.rank == 1, 1.0, divide(losses, hits.rank - 1))
         else:
             penalty = losses / hits.rank
-        return ratio(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
+        return divide(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
 
 
 def _sum_losses(hits: Rows) -> Floats:
@@ -203,7 +203,7 @@ def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]
     _, code = np.unique(pairs, return_inverse=True)
     n_documents = np.bincount(code)
     n_sampled = np.bincount(code[judgments.grade >= 0], minlength=n_documents.size)
-    weight = ratio(n_documents, n_sampled)
+    weight = divide(n_documents, n_sampled)
     return code, weight[code]
 
 
@@ -258,7 +258,7 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
         hits = pool.where(is_relevant)
         precision = (1.0 + (expected_relevant - step)[is_relevant]) / hits.rank
         total = hits.total(weight[hits.judgment] * precision)
-        return ratio(total, _estimate_relevant(judged, weight, self.rel))
+        return divide(total, _estimate_relevant(judged, weight, self.rel))
 
 
 @measure(
@@ -311,10 +311,10 @@ class InferredNDCG(_EstimatedMeasure):
         terms = gains / np.log2(pool.rank + 1)
         sample_dcg = np.bincount(group, weights=terms, minlength=groups.size)
         n_sampled = np.bincount(group[is_sampled], minlength=groups.size)
-        dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
+        dcg = divide(np.bincount(group) * sample_dcg, n_sampled)
         n_topics, n_systems = judged.shape
         cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=n_topics * n_systems)
-        return ratio(cell_dcg.reshape(n_systems, n_topics).T, self._find_ideal_dcg(judged, weight))
+        return divide(cell_dcg.reshape(n_systems, n_topics).T, self._find_ideal_dcg(judged, weight))
 
     def _find_ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
@@ -365,13 +365,13 @@ class StatisticalAP(_EstimatedMeasure, RelevanceMeasure):
                 f"{self}: inclusion probabilities must be from 0 to 1, got"
                 f" {inclusion[is_invalid][0]}"
             )
-        weight = ratio(np.ones(inclusion.size), inclusion)
+        weight = divide(np.ones(inclusion.size), inclusion)
         hits = judged.relevant(self.rel)
         hits = hits.where(inclusion[hits.judgment] > 0)
         hit_weight = weight[hits.judgment]
         precision = (1.0 + hits.running(hit_weight) - hit_weight) / hits.rank
         total = hits.total(hit_weight * precision)
-        return ratio(total, _estimate_relevant(judged, weight, self.rel))
+        return divide(total, _estimate_relevant(judged, weight, self.rel))
 
 
 def _estimate_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:

@@ -27,7 +27,7 @@ from cranfield.base.spec import (
     to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.gains import (
     MAX_EXPONENT,
@@ -110,7 +110,7 @@ class QMeasure(_BlendedMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
         divisor = find_divisor(self, judged.recall_base(self.rel))
-        return ratio(hits.total(self._blend_hits(judged, hits)), divisor)
+        return divide(hits.total(self._blend_hits(judged, hits)), divisor)
 
 
 @measure(
@@ -192,7 +192,7 @@ class PPlusMeasure(_BlendedMeasure):
         hits = self._select_hits(judged)
         is_counted = hits.rank <= self._find_first_best_rank(hits)
         ratios = np.where(is_counted, self._blend_hits(judged, hits), 0.0)
-        return ratio(hits.total(ratios), hits.where(is_counted).count)
+        return divide(hits.total(ratios), hits.where(is_counted).count)
 
 
 @measure(
@@ -252,12 +252,12 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
             is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
             by_judgment = np.where(is_relevant, weights.compute_gains(judgments.grade), 0.0)
             total = hits.total(weights.compute_gains(hits.grade) * utility)
-            return ratio(total, sum_by_topic(judgments, by_judgment))
+            return divide(total, sum_by_topic(judgments, by_judgment))
         divisor = judged.recall_base(self.rel)
         if self.gamma < 1:
             # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
             divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
-        return ratio(hits.total(self.weigh_stop(hits.seen) * utility), divisor)
+        return divide(hits.total(self.weigh_stop(hits.seen) * utility), divisor)
 
 
 @measure(

@@ -11,7 +11,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import integer, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
@@ -94,7 +94,7 @@ class Recall(CountAtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits, n_relevant)
+        return divide(n_hits, n_relevant)
 
 
 class _GainSumMeasure(
@@ -129,7 +129,7 @@ class GeneralisedPrecision(_GainSumMeasure):
         max_grade = find_max_grade(judged, self.max_grade, str(self))
         max_total = np.array(self.gains.find_max_gain(max_grade) * float(self.cutoff or 1))
         rows = select_gains(judged, self.gains)
-        return ratio(rows.total(rows.gains), max_total)
+        return divide(rows.total(rows.gains), max_total)
 
 
 @measure(
@@ -144,7 +144,7 @@ class GeneralisedRecall(_GainSumMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         ideal = rank_ideal(judged, self.gains)
         rows = select_gains(judged, self.gains)
-        return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
+        return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
 @measure(
@@ -160,7 +160,7 @@ class NormalisedCumulatedGain(_GainSumMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
         rows = select_gains(judged, self.gains)
-        return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
+        return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
 @measure(
@@ -175,7 +175,7 @@ class RelativePrecision(CountAtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits, np.minimum(n_relevant, self.cutoff or 1))
+        return divide(n_hits, np.minimum(n_relevant, self.cutoff or 1))
 
 
 _TWO_VALUES_NOTE = "on an interval scale, as it has only two values"
@@ -248,7 +248,7 @@ class RPrecision(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         cutoffs = self.find_cutoffs(judged.recall_base(self.rel))
         hits = judged.relevant(self.rel)
-        return ratio(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
+        return divide(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
 
 
 @measure(
@@ -347,7 +347,7 @@ class WeightedReciprocalRank(RelevanceMeasure):
     def score_rank(self, rank: Any, grades: NDArray[Any], max_grade: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (max_grade - grades + 2))
-        return 1 / (rank - ratio(np.array(1), self.betas.look_up_gains(grades)))
+        return 1 / (rank - divide(np.array(1), self.betas.look_up_gains(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, max_grade = judged.relevant(self.rel), 0

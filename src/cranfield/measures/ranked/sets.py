@@ -10,7 +10,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import integer, number, parameter, to_fraction
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.ranked.precision import CountAtCutoff, CountMeasure, RelevanceMeasure
 
@@ -38,7 +38,7 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
 
     F is 0 where precision and recall are both 0. Source: Sakai (2013), equations 5, 39, 42 and 46.
     """
-    return ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
+    return divide((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
 @measure(
@@ -52,7 +52,7 @@ class SetPrecision(_OneSizeMeasure):
     """Precision of the retrieved set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits, n_retrieved)
+        return divide(n_hits, n_retrieved)
 
 
 @measure(
@@ -66,7 +66,7 @@ class SetRecall(_SetMeasure):
     """Recall of the retrieved set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits, n_relevant)
+        return divide(n_hits, n_relevant)
 
 
 @measure(
@@ -80,7 +80,7 @@ class SetRelativePrecision(_OneSizeMeasure):
     """Relative precision of the retrieved set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits, np.minimum(n_retrieved, n_relevant))
+        return divide(n_hits, np.minimum(n_retrieved, n_relevant))
 
 
 @measure(
@@ -97,7 +97,7 @@ class SetAveragePrecision(CountMeasure):
     """Average precision if the precision at each relevant document were that of the set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return ratio(n_hits * n_hits, n_retrieved * n_relevant)
+        return divide(n_hits * n_hits, n_retrieved * n_relevant)
 
 
 @measure(
@@ -117,7 +117,7 @@ class FMeasure(_OneSizeMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return f_measure(ratio(n_hits, n_retrieved), ratio(n_hits, n_relevant), self.beta)
+        return f_measure(divide(n_hits, n_retrieved), divide(n_hits, n_relevant), self.beta)
 
 
 @measure(
@@ -136,7 +136,7 @@ class FAtCutoff(CountAtCutoff):
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return f_measure(n_hits / (self.cutoff or 1), ratio(n_hits, n_relevant), self.beta)
+        return f_measure(n_hits / (self.cutoff or 1), divide(n_hits, n_relevant), self.beta)
 
 
 @measure(
@@ -152,7 +152,7 @@ class EMeasure(_OneSizeMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
-        return 1 - f_measure(ratio(n_hits, n_retrieved), ratio(n_hits, n_relevant), self.beta)
+        return 1 - f_measure(divide(n_hits, n_retrieved), divide(n_hits, n_relevant), self.beta)
 
 
 _VALUE = number(-1e15, 1e15)
@@ -291,7 +291,7 @@ class JudgedProportion(Measure):
     """Proportion of judged documents; the divisor is k, or the length of a shorter list."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(judged.judged().count, judged.retrieved)
+        return divide(judged.judged().count, judged.retrieved)
 
 
 @measure(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import quoted, warn
-from cranfield.base.text import counted, some_of
-from cranfield.collection.judged.rows import ratio
+from cranfield.base.errors import quote, warn
+from cranfield.base.text import inflect, list_some
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS
 
@@ -31,14 +31,14 @@ def divide_by_topic(
 ) -> Floats:
     """Divide totals (topics, systems) by weights (topics,), with a warning where these are 0."""
     warn_undefined(measure, judged, weights, reason)
-    return ratio(totals, weights[:, None])
+    return divide(totals, weights[:, None])
 
 
 def warn_undefined(measure: Measure, judged: Any, weights: Floats, reason: str) -> None:
     """Warn of topics with weight 0, on which every system scores 0, and name the reason."""
-    topics = [quoted(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
+    topics = [quote(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
     if topics:
         warn(
-            f"{measure} is 0 for every system on {counted(len(topics), 'topic')}"
-            f" ({some_of(topics, 3)}): {reason}"
+            f"{measure} is 0 for every system on {inflect(len(topics), 'topic')}"
+            f" ({list_some(topics, 3)}): {reason}"
         )

@@ -21,7 +21,7 @@ import numpy as np
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.spec import choice, flag, number, parameter
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import measure
 from cranfield.measures.ranked.sets import f_measure
 from cranfield.measures.texts import TextMeasure, divide_by_topic, warn_undefined
@@ -60,13 +60,13 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
         cell = judged.cell[judged.sentence[is_counted]]
         n_citations = judged.total(cell, np.ones(len(cell)))
         warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
-        return ratio(judged.total(cell, judged.support[is_counted]), n_citations)
+        return divide(judged.total(cell, judged.support[is_counted]), n_citations)
 
     def _compute_recall(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
         support = np.zeros(len(judged.cell))
         np.maximum.at(support, judged.sentence[is_counted], judged.support[is_counted])
-        return ratio(judged.total(judged.cell, support), judged.n_sentences)
+        return divide(judged.total(judged.cell, support), judged.n_sentences)
 
 
 @measure(
@@ -147,7 +147,7 @@ class ALCERecall(_ALCEMeasure):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return ratio(
+        return divide(
             judged.total(judged.cell, self._compute_joint_support(judged)), judged.n_sentences
         )
 
@@ -183,7 +183,7 @@ class ALCEPrecision(_ALCEMeasure):
         n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
         n_citations = judged.total(cell, np.ones(len(cell)))
         warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
-        return ratio(n_useful, n_citations)
+        return divide(n_useful, n_citations)
 
 
 _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters allowed for each matched nugget")
@@ -208,7 +208,7 @@ class NuggetRecall(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         gold = judged.nuggets
-        return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
+        return divide(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
 
 
 def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
@@ -224,7 +224,7 @@ def compute_allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats
     """Compute the proportion of the answer that is not noise (Sakai 2013, equation 41)."""
     n_matched = judged.total(judged.full)
     length = np.where(judged.answered, judged.length, 0.0)
-    noise = ratio(np.maximum(0.0, length - allowance * n_matched), length)
+    noise = divide(np.maximum(0.0, length - allowance * n_matched), length)
     return np.where((length > 0) | (n_matched > 0), 1.0 - noise, 0.0)
 
 
@@ -400,7 +400,7 @@ def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
     matched_length = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
-    return ratio(matched_length, np.where(judged.answered, judged.length, 0.0))
+    return divide(matched_length, np.where(judged.answered, judged.length, 0.0))
 
 
 class _OneClickMeasure(

@@ -30,7 +30,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import PROBABILITY, format_number, optional, parameter
+from cranfield.base.spec import PROBABILITY, format_exact, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
@@ -53,7 +53,7 @@ class Probabilities(Gain):
     def text(self) -> str:
         text = super().text
         return (
-            text if self.unjudged is None else f"{{None: {format_number(self.unjudged)}, {text[1:]}"
+            text if self.unjudged is None else f"{{None: {format_exact(self.unjudged)}, {text[1:]}"
         )
 
     @property
@@ -92,7 +92,7 @@ def look_up_value(mapping: Gain | None, key: Any) -> Any:
 
 def format_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
     """Return the text form of a mapping of ranks 1, 2, ... to the mappings in `rows`."""
-    texts = (", ".join(f"{key}: {format_number(p)}" for key, p in row.items()) for row in rows)
+    texts = (", ".join(f"{key}: {format_exact(p)}" for key, p in row.items()) for row in rows)
     return "{" + ", ".join(f"{rank}: {{{text}}}" for rank, text in enumerate(texts, 1)) + "}"
 
 

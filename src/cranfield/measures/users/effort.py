@@ -28,7 +28,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, check_nonnegative, find_max_grade
 from cranfield.measures.ranked.precision import REL, REL_DOC
@@ -210,7 +210,7 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.compute_discounts(page)
-        return ratio(take_next(discounts), discounts)
+        return divide(take_next(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)

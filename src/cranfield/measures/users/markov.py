@@ -22,7 +22,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import choice, flag, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
@@ -185,9 +185,9 @@ class MarkovPrecision(RelevanceMeasure):
         if self.dwell is not None:
             key = hits.rank if self.dwell_by == "rank" else hits.grade
             weights = weights * look_up_value(self.dwell, key)
-        score = ratio(hits.total(weights * precision), hits.total(weights))
+        score = divide(hits.total(weights * precision), hits.total(weights))
         if self.recall:
-            score = score * ratio(hits.count, judged.recall_base(self.rel))
+            score = score * divide(hits.count, judged.recall_base(self.rel))
         return score
 
     def _weigh(self, distance: Floats) -> Floats:

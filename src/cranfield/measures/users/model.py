@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import parameter
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, check_ranks
@@ -325,7 +325,7 @@ class UserModel(UnitGains, family="user models"):
     def _refuse_unknown_lengths(self, n_unknown: int) -> None:
         if n_unknown:
             raise MeasureError(
-                f"{self}: {counted(n_unknown, 'retrieved document')} without a known length; pass"
+                f"{self}: {inflect(n_unknown, 'retrieved document')} without a known length; pass"
                 " their lengths, or set a length to assume, such as missing=100, in the measure"
             )
 

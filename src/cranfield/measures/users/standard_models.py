@@ -40,7 +40,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.gains import (
     GAINS_DOC,
@@ -85,7 +85,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability proportional to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(take_next(remaining), remaining)
+    return divide(take_next(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -108,8 +108,8 @@ class AveragePrecisionUser(UserModel):
             gain, weight_sum = rows.total(rows.gains), rows.total(weights)
             total = rows.total(weights * rows.cumulated)
         # Without a relevant document all users stop at rank 1.
-        depth = np.where(weight_sum > 0, ratio(gain, weight_sum), 1.0)
-        return Expectations(ratio(total, weight_sum), depth, depth)
+        depth = np.where(weight_sum > 0, divide(gain, weight_sum), 1.0)
+        return Expectations(divide(total, weight_sum), depth, depth)
 
 
 def _sum_page(page: Page) -> Floats:

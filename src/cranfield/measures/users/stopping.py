@@ -30,7 +30,7 @@ from cranfield.base.spec import (
     to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, ratio
+from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     GAINS_DOC,
@@ -220,7 +220,7 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
         ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
         max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
-        return ratio(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))
+        return divide(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))
 
 
 @measure(

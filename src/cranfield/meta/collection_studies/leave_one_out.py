@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_choice, check_integer, quoted
+from cranfield.base.errors import PolicyError, check_choice, check_integer, quote
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.policies import MAX_DEPTH
 from cranfield.measures.base import Measure
@@ -136,8 +136,8 @@ class PoolDepths(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"shallower pools: {counted(len(self.runs.systems), 'system')},"
-            f" {counted(len(self.contributors), 'contributing run')}; unjudged: proportion of"
+            f"shallower pools: {inflect(len(self.runs.systems), 'system')},"
+            f" {inflect(len(self.contributors), 'contributing run')}; unjudged: proportion of"
             f" unjudged documents in the top {self.top}"
         ]
 
@@ -371,7 +371,7 @@ class LeaveOneOut(Study):
             f"{row['measure']}, {row['list']} lists: without the unique documents of its"
             f" {self.unit} a run loses {row['mean drop %']:z.1f}% of its score on average,"
             f" {row['largest drop %']:z.1f}% at most, and moves by up to"
-            f" {counted(row['largest rank change'], 'rank')}; Kendall's tau between the rankings of"
+            f" {inflect(row['largest rank change'], 'rank')}; Kendall's tau between the rankings of"
             f" all systems with and without the unique documents is {row['mean tau']:.2f} on"
             " average."
             for row in rows.iter_rows(named=True)
@@ -381,20 +381,20 @@ class LeaveOneOut(Study):
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit
         lines = [
-            f"leave-one-out test by {unit}: {counted(len(pools.teams), unit)},"
-            f" {counted(len(pools.contributing), 'contributing run')}, pool depth"
+            f"leave-one-out test by {unit}: {inflect(len(pools.teams), unit)},"
+            f" {inflect(len(pools.contributing), 'contributing run')}, pool depth"
             f" {pools.depth}{', inferred from the judgments' if pools.depth_inferred else ''}"
         ]
         n_unpooled = int((~pools.contributes).sum())
         if pools.depth_inferred and n_unpooled:
             lines.append(
-                f"note: {counted(n_unpooled, 'run')} treated as unpooled, because not all of the"
+                f"note: {inflect(n_unpooled, 'run')} treated as unpooled, because not all of the"
                 f" top {pools.depth} are judged; override with depth and contributors"
             )
         if pools.n_outside:
             treatment = {"keep": "kept", "drop": "removed"}[self.others]
             lines.append(
-                f"note: {treatment} {counted(pools.n_outside, 'judgment')} of documents that no"
+                f"note: {treatment} {inflect(pools.n_outside, 'judgment')} of documents that no"
                 f" contributing run has in its top {pools.depth}"
             )
         return lines
@@ -570,7 +570,7 @@ def leave_one_out(
     team_pools = pools(runs, qrels, **options, compat=compat, **policies)
     if len(team_pools.teams) < 2:
         raise PolicyError(
-            f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
+            f"expected at least two teams, got only team {quote(team_pools.teams[0])}"
         )
     all_judgments = iterate_blocks(team_pools.runs, team_pools.judgments(others))
     full_scores = compute_overall_scores(all_judgments, kinds)

@@ -16,7 +16,7 @@ from cranfield.assess.pools.pool import UNJUDGED, Pool, pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, round_for_ranking
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import format_names, inflect
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -359,21 +359,21 @@ class Pooling(Study):
             return ()
         names = find_names(rows, "relevant", best["relevant"], "method")
         return (
-            f"With {counted(best['budget'], 'judgment')} per topic, the largest number of relevant"
-            f" documents is found by {names_or_count(names, 'method')}:"
+            f"With {inflect(best['budget'], 'judgment')} per topic, the largest number of relevant"
+            f" documents is found by {format_names(names, 'method')}:"
             f" {format_percent(best['of pool'])} of the relevant documents in the pool.",
-            f"Sample: {counted(len(self.pools.runs.topics), 'topic')}, and"
-            f" {counted(self.repeats, 'repeat')} of randomised methods.",
+            f"Sample: {inflect(len(self.pools.runs.topics), 'topic')}, and"
+            f" {inflect(self.repeats, 'repeat')} of randomised methods.",
         )
 
     def heading(self) -> list[str]:
         is_random = self.documents["repeats"].max() != 1
-        suffix = f"; {counted(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
+        suffix = f"; {inflect(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
-            f"pool of {counted(len(self.pool), 'document')}:"
-            f" {counted(len(self.pools.contributing), 'contributing run')}, depth"
+            f"pool of {inflect(len(self.pool), 'document')}:"
+            f" {inflect(len(self.pools.contributing), 'contributing run')}, depth"
             f" {self.pool.depth}; {self.n_relevant:,} relevant documents in all judgments;"
-            f" {counted(len(self.pools.team_of), 'system')} scored{suffix};"
+            f" {inflect(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
 
@@ -666,20 +666,20 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if team_pools.n_outside:
         treatment = "removed" if inputs.others == "drop" else "no budget includes"
         yield (
-            f"{treatment} {counted(team_pools.n_outside, 'judgment')} of documents that no"
+            f"{treatment} {inflect(team_pools.n_outside, 'judgment')} of documents that no"
             f" contributing run retrieves in its top {document_pool.depth}"
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment_indices < 0)).sum()):
         yield (
-            f"the pool has {counted(n_unjudged, 'document')} without a judgment; when a method"
+            f"the pool has {inflect(n_unjudged, 'document')} without a judgment; when a method"
             " selects such a document, it counts as not relevant"
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
-        yield f"excluded {counted(n_topics, 'topic')} without judgments"
+        yield f"excluded {inflect(n_topics, 'topic')} without judgments"
     signs_by_kind = zip(inputs.kinds.items, inputs.signs, strict=True)
     untested = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
     if untested:
         names = ", ".join(untested)
         yield f"significant pairs are not counted for {names}: none is testable with all judgments"
     elif n_untested := rows["significant"].null_count():
-        yield f"pairs of systems could not be tested in {counted(n_untested, 'row')} of the samples"
+        yield f"pairs of systems could not be tested in {inflect(n_untested, 'row')} of the samples"

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -145,7 +145,7 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
         raise PolicyError(
-            f"contributors must be None, 'judged' or names of systems, got {quoted(contributors)}"
+            f"contributors must be None, 'judged' or names of systems, got {quote(contributors)}"
         )
     indices = find_labels([str(name) for name in contributors], systems)
     if not indices.size:
@@ -293,9 +293,9 @@ class Pools:
     def __repr__(self) -> str:
         n_pooled = int((self.n_contributors > 0).sum())
         return (
-            f"Pools({counted(len(self.teams), 'team')},"
-            f" {counted(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
-            f" {counted(n_pooled, 'judgment')} in the pool, {self.n_outside:,} outside)"
+            f"Pools({inflect(len(self.teams), 'team')},"
+            f" {inflect(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
+            f" {inflect(n_pooled, 'judgment')} in the pool, {self.n_outside:,} outside)"
         )
 
 
@@ -375,7 +375,7 @@ def pools(
         if not run_depths[shallowest]:
             raise PolicyError(
                 f"no pool depth is consistent with all runs: system"
-                f" {quoted(runs.systems[shallowest])} has an unjudged document at"
+                f" {quote(runs.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth=..., and contributors=... if not all runs contributed"
             )
         max_length = int(retrieved[:, contributes].max())

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, round_for_ranking
-from cranfield.base.errors import InputError, PolicyError, check_choice, check_list, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, check_list, quote
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.pairs import make_topic_column
@@ -95,7 +95,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
         # An empty cell of a table is read as NaN.
         is_number = isinstance(team, Real) and not isnan(team)
         if not is_number and (not isinstance(team, str) or not team):
-            raise PolicyError(f"system {quoted(name)} has no team")
+            raise PolicyError(f"system {quote(name)} has no team")
         labels.append(str(team))
     return tuple(labels)
 
@@ -125,7 +125,7 @@ def _read_teams(table: Table) -> dict[str, str]:
             column = "system" if system is None else "team"
             raise table.make_row_error(row, f"expected a {column}, got an empty cell")
         if teams.setdefault(system, team) != team:
-            raise InputError(f"system {quoted(system)} has two teams", source=table.source)
+            raise InputError(f"system {quote(system)} has two teams", source=table.source)
     return teams
 
 

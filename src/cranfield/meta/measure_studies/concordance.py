@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quoted
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quote
+from cranfield.base.text import format_names, inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
@@ -107,22 +107,22 @@ class InnateOrders(Study):
             worst_measures = find_names(self.agreement, "against", max_against)
             measure_sentence = (
                 " The measure that contradicts such an order most often:"
-                f" {names_or_count(worst_measures, 'measure')}, in {max_against:,} of"
+                f" {format_names(worst_measures, 'measure')}, in {max_against:,} of"
                 f" {self.agreement['ordered'][0]:,} pairs."
             )
         return (
             f"In {ordered} of the pairs of rankings, one ranking is innately better: measures that"
             f" reward relevance and higher ranks cannot prefer the other; in {undetermined},"
             f" measures may disagree; in {same}, the rankings are the same.{measure_sentence}",
-            f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
+            f"Only the first {inflect(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
 
     def heading(self) -> list[str]:
         n_pairs, (ordered, same, undetermined) = self._format_proportions()
         return [
-            f"{counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')},"
-            f" {counted(self.depth, 'rank')}; of {counted(n_pairs, 'pair')} of rankings, {ordered}"
+            f"{inflect(self.n_systems, 'system')}, {inflect(self.n_topics, 'topic')},"
+            f" {inflect(self.depth, 'rank')}; of {inflect(n_pairs, 'pair')} of rankings, {ordered}"
             f" have an innate order (no measure can prefer the other), {same} are equal, and"
             f" {undetermined} have no innate order"
         ]
@@ -306,13 +306,13 @@ class Concordance(Study):
         subject, comparison = "none agrees", "another"
         if max_wins:
             verb = "agrees" if len(top_names) == 1 else "each agree"
-            subject = f"{names_or_count(top_names, 'measure')} {verb}"
-            comparison = f"{max_wins:,} of the {counted(len(self.measures) - 1, 'other')}"
+            subject = f"{format_names(top_names, 'measure')} {verb}"
+            comparison = f"{max_wins:,} of the {inflect(len(self.measures) - 1, 'other')}"
         alpha = MARKS[-1][0]
         n_differ = rows.filter(pl.col("p") <= alpha).height
         return (
             f"Where two measures disagree, {subject} with {' and '.join(self.gold)} more often than"
-            f" {comparison}. Of {counted(rows.height, 'pair')} of measures, {n_differ:,} differ"
+            f" {comparison}. Of {inflect(rows.height, 'pair')} of measures, {n_differ:,} differ"
             f" with p up to {alpha:g} (sign test, not corrected).",
             "These p-values are too small, because pairs of runs have runs and topics in common;"
             " the gold standard itself is not tested.",
@@ -320,8 +320,8 @@ class Concordance(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{counted(len(self.measures), 'measure')} against {' and '.join(self.gold)},"
-            f" {counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')}"
+            f"{inflect(len(self.measures), 'measure')} against {' and '.join(self.gold)},"
+            f" {inflect(self.n_systems, 'system')}, {inflect(self.n_topics, 'topic')}"
         ]
 
     def tables(self) -> list[Table]:
@@ -417,7 +417,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
 
 
 def _describe_name(name: Any) -> str:
-    return f"the gold measure {quoted(name[1])}" if isinstance(name, tuple) else quoted(name)
+    return f"the gold measure {quote(name[1])}" if isinstance(name, tuple) else quote(name)
 
 
 def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
@@ -430,7 +430,7 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
         if name is None:
             name = _find_candidate(str(item), data, candidates)
         if name in scores:
-            raise PolicyError(f"the gold measure {quoted(name)} occurs twice")
+            raise PolicyError(f"the gold measure {quote(name)} occurs twice")
         scores[name] = item if isinstance(item, Scores) else candidates[name]
     return scores
 

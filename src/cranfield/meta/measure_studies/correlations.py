@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, check_proportion, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.text import format_names, inflect
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.correlation.overlap import check_rbo_options, compute_rbo, group_scores
 from cranfield.evaluation.scorefiles import read_scores_by_measure
@@ -42,7 +42,7 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     for measure, table in data.items():
         name = str(measure)
         if name in scores:
-            raise PolicyError(f"names of measures must be unique, got {quoted(name)} twice")
+            raise PolicyError(f"names of measures must be unique, got {quote(name)} twice")
         scores[name] = as_scores(table)
     return scores
 
@@ -84,7 +84,7 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
         return {"ties": ties, "p": check_rbo_options(p, ties)}
     if method == "tau-ap":
         if ties not in {"a", "b"}:
-            raise PolicyError(f"unknown ties {quoted(ties)} for tau-ap; expected one of: a, b")
+            raise PolicyError(f"unknown ties {quote(ties)} for tau-ap; expected one of: a, b")
         return {"ties": ties}
     return {}
 
@@ -202,7 +202,7 @@ class Correlations(Study):
             """Name the pairs of measures with this coefficient, to two decimals."""
             equal_rows = rows.filter(pl.col("overall").round(2) == round(extreme, 2))
             names = equal_rows.select(pl.format("{}/{}", "first", "second"))
-            return names_or_count(names.to_series().to_list(), "pair")
+            return format_names(names.to_series().to_list(), "pair")
 
         lead = f"The orders of systems by {name_pairs_at(high)} have {self.method} {high:.2f}."
         if low < high:
@@ -212,14 +212,14 @@ class Correlations(Study):
             )
         return (
             lead,
-            f"The orders are by overall scores of {counted(len(self.systems), 'system')} on"
-            f" {counted(len(self.topics), 'topic')}.",
+            f"The orders are by overall scores of {inflect(len(self.systems), 'system')} on"
+            f" {inflect(len(self.topics), 'topic')}.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{METHODS[self.method]}: {counted(len(self.measures), 'measure')},"
-            f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')}"
+            f"{METHODS[self.method]}: {inflect(len(self.measures), 'measure')},"
+            f" {inflect(len(self.systems), 'system')}, {inflect(len(self.topics), 'topic')}"
         ]
 
     def facts(self) -> dict[str, Any]:
@@ -319,7 +319,7 @@ def correlate(
     scores, notes = complete_scores(align_scores(all_scores), missing)
     reference = next(iter(scores.values()))
     if len(reference.systems) < 2 or not reference.topics:
-        sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")
+        sizes = inflect(len(reference.systems), "system"), inflect(len(reference.topics), "topic")
         raise CranfieldError(
             "a correlation requires at least two systems and one topic, got"
             f" {sizes[0]} on {sizes[1]}"

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Unpack
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quote
 from cranfield.base.kinds import check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.meta.measure_studies.correlations import read_measure_scores
 from cranfield.meta.study import Study, describe_extremes, format_percent
 from cranfield.meta.study_options import Resamples, Seed
@@ -112,7 +112,7 @@ class DiscriminativePower(Study):
         if best["power"] is None:
             return ()
         condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
-        pairs = f"{counted(best['pairs'], 'pair')} of systems"
+        pairs = f"{inflect(best['pairs'], 'pair')} of systems"
         if best["power"] == 0:
             return (f"None of {pairs} differs significantly by any measure ({condition}).",)
 
@@ -122,7 +122,7 @@ class DiscriminativePower(Study):
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
-            f"These numbers are for {counted(self.n_systems, 'system')} and their topics"
+            f"These numbers are for {inflect(self.n_systems, 'system')} and their topics"
             f" ({condition}); more power does not make a measure valid.",
         )
 
@@ -130,7 +130,7 @@ class DiscriminativePower(Study):
         topics = " or ".join(map(str, sorted(set(self.n_topics.values()))))
         sampling = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
         return [
-            f"{counted(len(self.measures), 'measure')}, {counted(self.n_systems, 'system')},"
+            f"{inflect(len(self.measures), 'measure')}, {inflect(self.n_systems, 'system')},"
             f" {topics} topics; test {self.test}, correction {self.correction},"
             f" alpha {self.alpha:g}{sampling}"
         ]
@@ -251,7 +251,7 @@ def _test_pairs(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: st
     except PolicyError:
         raise
     except CranfieldError as error:
-        raise CranfieldError(f"{quoted(name)}: {error}") from error
+        raise CranfieldError(f"{quote(name)}: {error}") from error
     return make_pair_frame(comparison.systems, comparison.first, comparison.second).select(
         pl.lit(name).alias("measure"),
         pl.all(),

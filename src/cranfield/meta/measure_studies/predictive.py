@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import quoted
+from cranfield.base.errors import quote
 from cranfield.base.kinds import Flag, check_arguments
-from cranfield.base.proportions import clopper_pearson
-from cranfield.base.text import counted
+from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.text import inflect
 from cranfield.meta.measure_studies.correlations import (
     compute_preference_signs,
     name_pairs,
@@ -57,7 +57,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     for row, names in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
         for kind, name in zip(("topic", "system", "system"), names, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.make_row_error(row, f"{kind} {quoted(name or '')} has no scores")
+                raise table.make_row_error(row, f"{kind} {quote(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
         pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),
@@ -149,7 +149,7 @@ class PredictivePower(Study):
             lead += (
                 f" By sign tests at level {1 - self.confidence:g}, without correction, {names[0]}"
                 f" differs from {n_different:,} of the"
-                f" {counted(len(self.measures) - 1, 'other measure')}."
+                f" {inflect(len(self.measures) - 1, 'other measure')}."
             )
         return (
             lead,
@@ -163,10 +163,10 @@ class PredictivePower(Study):
 
     def heading(self) -> list[str]:
         n_ties = int((self.preferences["preferred"] == 0).sum())
-        ties = f" (and {counted(n_ties, 'tie')}, not counted)" if n_ties else ""
+        ties = f" (and {inflect(n_ties, 'tie')}, not counted)" if n_ties else ""
         return [
-            f"predictive power of {counted(len(self.measures), 'measure')}:"
-            f" {counted(self.preferences.height - n_ties, 'human preference')}{ties}",
+            f"predictive power of {inflect(len(self.measures), 'measure')}:"
+            f" {inflect(self.preferences.height - n_ties, 'human preference')}{ties}",
             f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
             " that correct and wrong predictions are equally likely",
         ]
@@ -278,7 +278,7 @@ def _summarise(
     n_preferences = (has_score & is_decided).sum(axis=1)
     n_correct = ((signs == votes) & is_decided).sum(axis=1)
     n_wrong = ((signs == -votes) & is_decided).sum(axis=1)
-    low, high = clopper_pearson(n_correct, n_preferences, confidence)
+    low, high = compute_clopper_pearson(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
         predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
     return pl.DataFrame(

@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_proportion
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, check_integers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
@@ -197,11 +197,11 @@ class Swaps(Study):
             )
         ties = format_percent(row["ties"] / row["comparisons"])
         return (
-            f"{measure_prefix(self.measure)}between two sets of {row['size']:,} topics,"
+            f"{format_prefix(self.measure)}between two sets of {row['size']:,} topics,"
             f" {format_percent(row['rate'])} of the pairs of systems are swapped and {ties}"
             f" are tied on at least one of the sets. {sentence}",
-            f"Sample: {counted(self.repeats, 'draw')} of two sets from"
-            f" {counted(self.n_topics, 'topic')}.",
+            f"Sample: {inflect(self.repeats, 'draw')} of two sets from"
+            f" {inflect(self.n_topics, 'topic')}.",
         )
 
     def _find_differences(self) -> pl.DataFrame:
@@ -214,9 +214,9 @@ class Swaps(Study):
         if row["rate"] is not None:
             rate = f"{format_percent(row['rate'])} of comparisons swapped"
         return [
-            f"{measure_prefix(self.measure)}swap method: {counted(self.n_systems, 'system')},"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
-            f" {rate} with two sets of {counted(self.sizes[-1], 'topic')}"
+            f"{format_prefix(self.measure)}swap method: {inflect(self.n_systems, 'system')},"
+            f" {inflect(self.repeats, 'repeat')}, seed {self.seed}{condition};"
+            f" {rate} with two sets of {inflect(self.sizes[-1], 'topic')}"
         ]
 
 
@@ -381,8 +381,8 @@ def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, min_size: int) ->
     max_size = n_topics if replacement else n_topics // 2
     if max_size < min_size:
         raise CranfieldError(
-            f"the swap method requires two sets of {counted(min_size, 'topic')} or more, got"
-            f" {counted(n_topics, 'topic')} in all"
+            f"the swap method requires two sets of {inflect(min_size, 'topic')} or more, got"
+            f" {inflect(n_topics, 'topic')} in all"
         )
     if sizes is None:
         grid = np.linspace(min_size, max_size, min(MAX_SIZES, max_size - min_size + 1))

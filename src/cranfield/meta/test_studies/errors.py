@@ -13,9 +13,9 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_list
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.proportions import clopper_pearson
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, measure_prefix, names_or_count
+from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_names, format_prefix, inflect
 from cranfield.meta.study import Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
@@ -52,7 +52,7 @@ def _draw_swapped(
     inputs: StudyInputs, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores:
     """Sample real topics, and permute the scores of the systems on each topic."""
-    rng = stream(seed, size, repeat)
+    rng = make_stream(seed, size, repeat)
     topics = np.sort(rng.permutation(len(inputs.scores.topics))[:size])
     order = rng.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
     scores = inputs.select(test, topics, members)
@@ -98,7 +98,7 @@ def _compute_block(
     rows = []
     for repeat in range(start, stop):
         # Seed of randomised tests, independent of the seed of their topics.
-        test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
+        test_seed = int(make_stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
             scores = draw_scores(test, size, repeat)
             decisions, is_computed = compute_decisions(test, scores, test_seed)
@@ -168,7 +168,7 @@ class FalsePositives(Study):
             pl.col("failed").sum(),
         )
         n_rejected, n_computed = (table[name].to_numpy() for name in ("count", "computed"))
-        interval = clopper_pearson(n_rejected, n_computed, CONFIDENCE)
+        interval = compute_clopper_pearson(n_rejected, n_computed, CONFIDENCE)
         low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         return table.with_columns(low=low, high=high).select(*self.columns["false positives"])
 
@@ -179,22 +179,22 @@ class FalsePositives(Study):
         if rows.is_empty():
             return ()
         max_rate: Any = rows["FWER"].max()
-        worst_names = names_or_count(find_names(rows, "FWER", max_rate, "test"), "test")
+        worst_names = format_names(find_names(rows, "FWER", max_rate, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
-        subject = names_or_count(tests_above, "test") if tests_above else "No test"
+        subject = format_names(tests_above, "test") if tests_above else "No test"
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {format_percent(max_rate)}.",
             f"{subject} {'have' if len(tests_above) > 1 else 'has'} a rate significantly above"
             f" {self.alpha:g} (95% confidence interval).",
-            f"Sample: {counted(self.repeats, 'repeat')}.",
+            f"Sample: {inflect(self.repeats, 'repeat')}.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}false positives among"
-            f" {counted(self.n_systems, 'system')}"
-            f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
+            f"{format_prefix(self.measure)}false positives among"
+            f" {inflect(self.n_systems, 'system')}"
+            f" {NULLS[self.null]}, {inflect(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
         ]
@@ -419,22 +419,21 @@ class PowerOfTests(Study):
 
         text = describe_extremes(rows, "power", "true differences detected", describe, "test")
         max_rate: Any = rows["any reversed"].max()
-        names = names_or_count(find_names(rows, "any reversed", max_rate, "test"), "test")
+        names = format_names(find_names(rows, "any reversed", max_rate, "test"), "test")
         suffix = f" with {names}, the highest rate" if len(rows) > 1 else ""
         return (
-            f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
-            f" {text[0].lower()}{text[1:]}",
+            f"{format_prefix(self.measure)}on {inflect(size, 'topic')} {text[0].lower()}{text[1:]}",
             f"A truly worse system is significantly better in {format_percent(max_rate)} of the"
             f" repeats{suffix}."
             if max_rate
             else "In no repeat is a truly worse system significantly better.",
-            f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",
+            f"Sample: {inflect(self.repeats, 'repeat')} with {self.population} topics.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}power of tests: {counted(self.n_systems, 'system')},"
-            f" {self.population} topics, {counted(self.repeats, 'repeat')}",
+            f"{format_prefix(self.measure)}power of tests: {inflect(self.n_systems, 'system')},"
+            f" {self.population} topics, {inflect(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
         ]

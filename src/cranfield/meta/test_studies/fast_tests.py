@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_list, quoted
-from cranfield.base.streams import stream
+from cranfield.base.errors import CranfieldError, PolicyError, check_list, quote
+from cranfield.base.streams import make_stream
 from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import check_integers
 from cranfield.meta.work import hash_scores
@@ -256,7 +256,7 @@ def draw_topic_sets(
     n_topics: int, size: int, repeat: int, seed: int, *, replacement: bool = False
 ) -> tuple[Indices, Indices]:
     """Draw two sets of topics, disjoint unless with replacement; the second may be one smaller."""
-    rng = stream(seed, size, repeat)
+    rng = make_stream(seed, size, repeat)
     if replacement:
         first, second = rng.integers(n_topics, size=(2, size))
         return first, second
@@ -319,7 +319,7 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
             team_systems.setdefault(team, []).append(name)
         if group_name in team_systems:
             raise PolicyError(
-                f"a team must not have the name {quoted(group_name)}, which is reserved for all"
+                f"a team must not have the name {quote(group_name)}, which is reserved for all"
                 " systems"
             )
         groups |= {team: names for team, names in sorted(team_systems.items()) if len(names) > 1}

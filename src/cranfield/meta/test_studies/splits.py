@@ -11,8 +11,8 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, as_numbers, check_choice, check_list
 from cranfield.base.kinds import check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, names_or_count
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_names, inflect
 from cranfield.meta.collection_studies.rankings import Teams
 from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
@@ -385,7 +385,7 @@ class SplitStudy(Study):
             sentences.append(
                 f"On two sets of {size} topics, the test with the largest mean number of pairs"
                 " significant on both sets in the same direction:"
-                f" {names_or_count(descriptions, 'test')}."
+                f" {format_names(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
             subject = "no test" if len(candidates) == len(rows) else "none of the other tests"
@@ -403,22 +403,22 @@ class SplitStudy(Study):
         ]
         if max_agreements:
             sentences.append(
-                f"Sample: {counted(self.repeats, 'draw')} from"
-                f" {counted(self.n_topics, 'topic')}. Tests with more Type I errors also"
+                f"Sample: {inflect(self.repeats, 'draw')} from"
+                f" {inflect(self.n_topics, 'topic')}. Tests with more Type I errors also"
                 " have more significant pairs; see the study of Type I errors."
             )
         return tuple(sentences)
 
     def heading(self) -> list[str]:
         lines = [
-            f"{self.measure or 'scores'}: {counted(self.n_topics, 'topic')}; two disjoint sets of"
-            f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
+            f"{self.measure or 'scores'}: {inflect(self.n_topics, 'topic')}; two disjoint sets of"
+            f" {', '.join(map(str, self.sizes))} topics, {inflect(self.repeats, 'repeat')};"
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explain_tests(self.tests)
         if n_failed := self.repeated.filter(pl.col("failed") > 0, sets="1-2").height:
             lines.append(
-                f"note: excluded {counted(n_failed, 'repeat')} of pairs of tests that failed"
+                f"note: excluded {inflect(n_failed, 'repeat')} of pairs of tests that failed"
             )
         return lines
 
@@ -592,7 +592,7 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
     decisions, n_failed = [], []
     topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
     for set_number, topics in enumerate(topic_sets, 1):
-        test_seed = int(stream(seed, size, repeat, set_number).integers(2**31))
+        test_seed = int(make_stream(seed, size, repeat, set_number).integers(2**31))
         outcomes = [
             compute_decisions(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests

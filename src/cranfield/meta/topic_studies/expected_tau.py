@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from scipy.special import gammaln, ndtri, stdtr
 
-from cranfield.base.arrays import Floats, best_first, row_slices
+from cranfield.base.arrays import Floats, argsort_best, slice_rows
 from cranfield.base.kinds import check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_prefix, inflect
 from cranfield.meta.study import Study
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
@@ -59,8 +59,8 @@ class ExpectedTau(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}expected correlation of the ranking of"
-            f" {counted(self.n_systems, 'system')} by {counted(self.n_topics, 'topic')} with the"
+            f"{format_prefix(self.measure)}expected correlation of the ranking of"
+            f" {inflect(self.n_systems, 'system')} by {inflect(self.n_topics, 'topic')} with the"
             " true ranking"
         ]
 
@@ -121,7 +121,7 @@ def expected_tau(
     """
     call = check_arguments(expected_tau, locals())
     complete_scores = prepare_topic_scores(scores, missing)
-    order = best_first(
+    order = argsort_best(
         complete_scores.topic_scores.mean(axis=0), complete_scores.scores.lower_is_better
     )
     values = complete_scores.topic_scores[:, order]
@@ -171,7 +171,7 @@ def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     integers, _ = as_integers(pairs.values, pairs.n_topics)
     counts = draw_topic_counts(resamples, pairs.n_topics, seed)
     sum_of_signs = np.zeros(len(pairs))
-    for rows in row_slices(resamples, len(pairs), BLOCK_VALUES):
+    for rows in slice_rows(resamples, len(pairs), BLOCK_VALUES):
         sum_of_signs += np.sign(_subtract_pairs(counts[rows] @ integers, pairs)).sum(axis=0)
     return (1 - sum_of_signs / resamples) / 2
 
@@ -189,7 +189,7 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         sizes = np.append(1, sizes)
     rows: list[Floats] = []
     for size in sizes:
-        orders = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
+        orders = make_stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
         means = values[orders[:, :size]].mean(axis=1)
         other_means = values[orders[:, size : 2 * size]].mean(axis=1)
         is_reversed = _subtract_pairs(means, pairs) * _subtract_pairs(other_means, pairs) < 0

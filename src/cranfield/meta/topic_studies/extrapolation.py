@@ -14,7 +14,7 @@ from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_list
 from cranfield.base.kinds import check_arguments
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.meta.study import MEASURE_COLUMN, Study
 from cranfield.meta.study_options import Proportion
 from cranfield.meta.test_studies.fast_tests import check_topic_sizes
@@ -263,9 +263,9 @@ class Extrapolation(Study):
         rows = curve.rows_by_key("means", named=True, unique=True)
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
-            f"{measure_prefix(self.measure)}of {counted(self.n_pairs, 'pair')} of systems,"
-            f" {self.n_significant:,} differ significantly on {counted(self.n_topics, 'topic')}; on"
-            f" {counted(shrunk['topics'], 'topic')} the expected number is"
+            f"{format_prefix(self.measure)}of {inflect(self.n_pairs, 'pair')} of systems,"
+            f" {self.n_significant:,} differ significantly on {inflect(self.n_topics, 'topic')}; on"
+            f" {inflect(shrunk['topics'], 'topic')} the expected number is"
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order is"
             f" {shrunk['tau truth']:.2f}.",
             "This assumes that scores are sums of a system effect, a topic effect and normal errors"
@@ -277,9 +277,9 @@ class Extrapolation(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}{counted(self.n_systems, 'system')},"
-            f" {counted(self.n_topics, 'topic')}: {self.n_significant} of"
-            f" {counted(self.n_pairs, 'pair')} significant by two-way ANOVA with"
+            f"{format_prefix(self.measure)}{inflect(self.n_systems, 'system')},"
+            f" {inflect(self.n_topics, 'topic')}: {self.n_significant} of"
+            f" {inflect(self.n_pairs, 'pair')} significant by two-way ANOVA with"
             f" {self.correction}, alpha {self.alpha:g}"
         ]
 

@@ -12,8 +12,8 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.kinds import Flag, Numbers, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_prefix, inflect
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
@@ -64,7 +64,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
-        rng = stream(all_topics.seed, size, int(repeat))
+        rng = make_stream(all_topics.seed, size, int(repeat))
         # Sort topics, so that equal samples have exactly equal sums.
         sample = np.sort(rng.choice(n_topics, size or n_topics, replace=replace))
         values = all_topics.values[sample]
@@ -227,22 +227,22 @@ class Stability(Study):
                 f" {format_percent(row['confirmed'])} are also significant in a sample on average."
             )
         return (
-            f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
+            f"{format_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
             f" {row['topics']:,} topics and by all {self.n_topics:,} topics is {row['tau']:.2f} on"
             f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
             f" {row['tau high']:.2f}); the first system is the same in"
             f" {format_percent(row['same first'])} of the samples.{confirmation}",
-            f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap; the"
+            f"The {inflect(self.repeats, 'sample')} are from one set of topics and overlap; the"
             " agreement between orders of systems on different topics is lower.",
         )
 
     def heading(self) -> list[str]:
         preposition = "with" if self.replace else "without"
         return [
-            f"{measure_prefix(self.measure)}{len(self.systems)} systems,"
-            f" {counted(self.n_topics, 'topic')}; samples {preposition} replacement,"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.n_significant:,} of"
-            f" {counted(self.n_pairs, 'pair')} differ significantly on all topics, by {self.test}"
+            f"{format_prefix(self.measure)}{len(self.systems)} systems,"
+            f" {inflect(self.n_topics, 'topic')}; samples {preposition} replacement,"
+            f" {inflect(self.repeats, 'repeat')}, seed {self.seed}; {self.n_significant:,} of"
+            f" {inflect(self.n_pairs, 'pair')} differ significantly on all topics, by {self.test}"
             f" with {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
         ]
 

@@ -14,7 +14,7 @@ from scipy.special import chdtri, fdtri
 
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import UnitInterval
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import fit_random_topics
@@ -231,16 +231,16 @@ class Generalizability(Study):
         low, high = ("infinity" if bound is None else f"{bound:,}" for bound in bounds)
         comparison = "enough" if needed.n_topics <= self.n_topics else "too few"
         return (
-            f"{measure_prefix(self.measure)}{counted(needed.n_topics, 'topic')} "
+            f"{format_prefix(self.measure)}{inflect(needed.n_topics, 'topic')} "
             f"({100 * self.confidence:g}% confidence interval {low} to {high}) are needed for a"
             f" generalizability coefficient of {needed.target:g}; the {self.n_topics:,} topics of"
             f" the scores are {comparison}.",
         )
 
     def heading(self) -> list[str]:
-        systems = counted(self.n_systems, "system")
+        systems = inflect(self.n_systems, "system")
         return [
-            f"{measure_prefix(self.measure)}{systems}, {counted(self.n_topics, 'topic')};"
+            f"{format_prefix(self.measure)}{systems}, {inflect(self.n_topics, 'topic')};"
             f" generalizability coefficient (relative) {self.relative().value:.4f}, index of"
             f" dependability (absolute) {self.absolute().value:.4f}",
             f"low, high: {100 * self.confidence:g}% confidence intervals",
@@ -359,10 +359,10 @@ class Facets(Study):
         proportions = dict(self.components.select("source", "proportion").iter_rows())
         source = max(proportions, key=proportions.__getitem__)
         return (
-            f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
+            f"{format_prefix(self.measure)}the largest part of the variance of scores,"
             f" {format_percent(proportions[source])}, comes from {EFFECTS[source]};"
             f" {format_percent(proportions['system'])} comes from differences between systems.",
-            f"With {counted(self.n_topics, 'topic')} of {self.n_cells / self.n_topics:.3g} cells"
+            f"With {inflect(self.n_topics, 'topic')} of {self.n_cells / self.n_topics:.3g} cells"
             " each (shards or query variations), the generalizability coefficient of differences is"
             f" {self.relative():.2f} (1 if they are equal on all topics and cells), and the index"
             f" of dependability of means is {self.absolute():.2f}.",
@@ -372,8 +372,8 @@ class Facets(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}{counted(self.n_systems, 'system')},"
-            f" {counted(self.n_topics, 'topic')}, {counted(self.n_cells, 'cell')}; generalizability"
+            f"{format_prefix(self.measure)}{inflect(self.n_systems, 'system')},"
+            f" {inflect(self.n_topics, 'topic')}, {inflect(self.n_cells, 'cell')}; generalizability"
             f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
             f" {self.absolute():.4f}"
         ]

@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, row_slices
-from cranfield.base.errors import PolicyError, check_integer, check_list, quoted, warn
+from cranfield.base.arrays import Bools, Floats, slice_rows
+from cranfield.base.errors import PolicyError, check_integer, check_list, quote, warn
 from cranfield.base.kinds import Integer, UnitInterval, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.collection.files.reading import read_qrels
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.online.click_models.model import (
@@ -107,8 +107,8 @@ class ModelEvaluation(Result):
         best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
         sizes = {"page": pages[0], "result": pages.sum(), "click": self.n_clicks}
-        models = f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}"
-        return [models, ", ".join(counted(int(size), noun) for noun, size in sizes.items())]
+        models = f"{inflect(len(self.names), 'model')}, highest log-likelihood: {best_model}"
+        return [models, ", ".join(inflect(int(size), noun) for noun, size in sizes.items())]
 
 
 def evaluate_models(
@@ -366,9 +366,9 @@ def perplexity_gain(
     low = high = np.nan
     if n_queries > 1 and np.isfinite(sums).all():
         uniform, samples = np.full(n_queries, 1 / n_queries), np.empty(resamples)
-        for block in row_slices(resamples, n_queries, BLOCK_CELLS):
+        for block in slice_rows(resamples, n_queries, BLOCK_CELLS):
             size = block.stop - block.start
-            counts = stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
+            counts = make_stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
             samples[block] = compute_gains(counts @ sums, counts @ query_pages)[0]
         # If all queries are equal, the variance cannot be estimated.
         if np.ptp(samples) > 1e-12:
@@ -445,8 +445,8 @@ def predict_relevance(
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
         rows.append({"model": label_model(model), "judged": docs.height, "AUC": auc, **means})
     if missing:
-        queries = counted(len(missing), "judged query")
-        warn(f"{queries} excluded: not in the log, such as {quoted(min(missing))}")
+        queries = inflect(len(missing), "judged query")
+        warn(f"{queries} excluded: not in the log, such as {quote(min(missing))}")
     return pl.DataFrame(rows)
 
 
@@ -481,7 +481,7 @@ class RatePrediction(TableResult):
         return float(np.sqrt(np.average((self.rate - self.predicted) ** 2, weights=self.pages)))
 
     def heading(self) -> list[str]:
-        documents = counted(self.rows.height, "document")
+        documents = inflect(self.rows.height, "document")
         return [f"{self.model}, {documents}, RMSE {format_number(self.error)}"]
 
 

@@ -21,8 +21,8 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_integer,
-    file_error,
-    quoted,
+    make_file_error,
+    quote,
 )
 from cranfield.base.spec import (
     Registry,
@@ -206,7 +206,7 @@ def extract_patterns(log: QueryLog, items: Items) -> Patterns:
     length = pl.col("rank").list.len()
     gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
     if gaps.height:
-        name = quoted(log.pages["id"][gaps["page"][0]])
+        name = quote(log.pages["id"][gaps["page"][0]])
         reason = f"click models require results at all ranks from 1; page {name} has gaps"
         raise InputError(reason, source=log.source)
     pages = pages.sort(length, descending=True, maintain_order=True)
@@ -465,7 +465,7 @@ def read_fields(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         text = Path(name).read_bytes()
     except (OSError, ValueError) as error:
-        raise file_error(error, "read", name) from None
+        raise make_file_error(error, "read", name) from None
     try:
         return _parse_fields(json.loads(text))
     except KeyError as error:
@@ -479,17 +479,17 @@ def read_fields(path: str | PathLike[str]) -> dict[str, Any]:
 
 def _parse_fields(fields: Any) -> dict[str, Any]:
     if fields["kind"] != FILE_KIND:
-        raise PolicyError(f"kind must be {FILE_KIND!r}, got {quoted(fields['kind'])}")
+        raise PolicyError(f"kind must be {FILE_KIND!r}, got {quote(fields['kind'])}")
     check_integer("version", fields["version"], FILE_VERSION, FILE_VERSION)
     model, tied = parse_model(fields["model"]), fields["tied"]
     if tied not in (None, "grade"):
-        raise PolicyError(f"tied must be null or 'grade', got {quoted(tied)}")
+        raise PolicyError(f"tied must be null or 'grade', got {quote(tied)}")
     columns = dict.fromkeys(ITEM_KEYS[tied], pl.Int64 if tied else pl.String)
     names = " and ".join(columns)
     try:
         items = Items(tied, pl.DataFrame(fields["items"], schema=columns))
     except (TypeError, ValueError, pl.exceptions.PolarsError):
-        got = quoted(fields["items"])
+        got = quote(fields["items"])
         raise PolicyError(f"items must be equally long lists of {names}, got {got}") from None
     has_nulls = tied is None and items.frame.height > items.frame.drop_nulls().height
     if has_nulls or items.frame.is_duplicated().any():
@@ -513,7 +513,7 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
         tallies[name] = tally
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():
-        got = quoted(fields["objective"])
+        got = quote(fields["objective"])
         raise PolicyError(f"objective must be a list of finite numbers, got {got}")
     sizes = {"n_ranks": fields["ranks"], "n_pages": fields["pages"]}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

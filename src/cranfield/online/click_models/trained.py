@@ -21,10 +21,10 @@ from cranfield.base.errors import (
     check_list,
     check_number,
 )
-from cranfield.base.files import whole_file
+from cranfield.base.files import open_atomically
 from cranfield.base.kinds import OneOf
-from cranfield.base.streams import uniforms
-from cranfield.base.text import counted
+from cranfield.base.streams import draw_uniforms
+from cranfield.base.text import inflect
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -267,7 +267,7 @@ class ClickModel(Result):
             },
             "objective": self.objective.tolist(),
         }
-        with whole_file(path) as file:
+        with open_atomically(path) as file:
             file.write(json.dumps(fields).encode())
 
     @staticmethod
@@ -430,7 +430,7 @@ class ClickModel(Result):
         max_length = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), max_length), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.encode_results(list_log)
-        draws = [uniforms(seed, 0, n, 2 * max_length, index) for index in range(len(queries))]
+        draws = [draw_uniforms(seed, 0, n, 2 * max_length, index) for index in range(len(queries))]
         page, position = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
         pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
@@ -476,8 +476,8 @@ class ClickModel(Result):
         return {"model": str(self.model), "n_ranks": self.n_ranks, "n_pages": self.n_pages}
 
     def heading(self) -> list[str]:
-        items = counted(self.items.size, "grade" if self.items.tied else "document")
-        return [f"{self.model}, {items}, {counted(self.n_pages, 'page')}"]
+        items = inflect(self.items.size, "grade" if self.items.tied else "document")
+        return [f"{self.model}, {items}, {inflect(self.n_pages, 'page')}"]
 
 
 @dataclass(frozen=True, eq=False)

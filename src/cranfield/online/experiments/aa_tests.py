@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import kstest
 
-from cranfield.base.arrays import Bools, Floats, row_slices
+from cranfield.base.arrays import Bools, Floats, slice_rows
 from cranfield.base.errors import CranfieldError, PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.proportions import wilson
-from cranfield.base.text import counted
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.text import inflect
 from cranfield.online.experiments.design import check_weights, compute_chi_square, hash_md5
 from cranfield.online.experiments.estimates import (
     THETAS,
@@ -80,7 +80,7 @@ class AATests(Result):
     def _frame(self) -> pl.DataFrame:
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
-        low, high = wilson(
+        low, high = compute_wilson(
             proportion, np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
         )
         has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
@@ -90,8 +90,8 @@ class AATests(Result):
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
-        tests = counted(self.pvalues.shape[1], "simulated A/A test")
-        return [f"{tests} on {counted(self.n_units, self.unit)}, alpha {self.alpha:g}"]
+        tests = inflect(self.pvalues.shape[1], "simulated A/A test")
+        return [f"{tests} on {inflect(self.n_units, self.unit)}, alpha {self.alpha:g}"]
 
 
 def simulate_aa_tests(
@@ -161,7 +161,7 @@ def simulate_aa_tests(
     first, second = np.triu_indices(centre.size)
     products = residuals[:, first] * residuals[:, second]
     pvalues = np.empty((len(units.metric_columns) + 1, n_tests))
-    for block in row_slices(n_tests, n_units, BLOCK_CELLS):
+    for block in slice_rows(n_tests, n_units, BLOCK_CELLS):
         hashes = [hash_md5(f"{salt}-{k}", ids) for k in range(block.start, block.stop)]
         is_treated = np.stack(hashes) >= proportions[0]
         moments = compute_pair_moments(residuals, products, centre, is_treated)

@@ -16,8 +16,8 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_list,
-    command_option,
-    quoted,
+    find_command_option,
+    quote,
 )
 from cranfield.base.kinds import Integer, Numbers, OneOf, UnitInterval, check_arguments
 from cranfield.online.experiments.comparisons import (
@@ -339,7 +339,7 @@ def analyse_units(
         raise CranfieldError(f"{units.source}: {causes}")
     for name, count in units.counts.items():
         if count < 2:
-            size = f"{count} in variant {quoted(name)}"
+            size = f"{count} in variant {quote(name)}"
             raise CranfieldError(f"expected at least two units per variant, got {size}")
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     ratio_test = sample_ratio(units.counts, proportions)
@@ -434,7 +434,9 @@ def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iter
         if metric is None or metric.better is not None:
             continue
         if suggests_lower(name) or suggests_lower(metric.parts()[0]):
-            option = command_option(f"lower_is_better={name!r}") or "Metric(..., better='lower')"
+            option = (
+                find_command_option(f"lower_is_better={name!r}") or "Metric(..., better='lower')"
+            )
             yield f"{name}: higher values are treated as better; if lower is better, set {option}"
 
 

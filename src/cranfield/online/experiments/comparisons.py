@@ -14,9 +14,9 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quoted
-from cranfield.base.proportions import wilson
-from cranfield.base.streams import stream
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quote
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.streams import make_stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
     ArmMeans,
@@ -168,7 +168,7 @@ def run_permutation_test(
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
         all_units = Moments(all_units.count, all_units.mean[indices], scatter)
-    rng = stream(options.seed, key)
+    rng = make_stream(options.seed, key)
     by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
     effects = Effects.from_arms(estimate_arms(by_arm, local_columns, options.theta, all_units), 1)
@@ -385,7 +385,7 @@ def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
         check_integer("a look", size, 1)
     if not sizes or sizes != sorted(set(sizes)):
         expected = "looks must be one or more ascending numbers of units"
-        raise PolicyError(f"{expected}, got {quoted(looks)}")
+        raise PolicyError(f"{expected}, got {quote(looks)}")
     # Units after the last look are analysed at the end.
     return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
 
@@ -419,14 +419,14 @@ def combine_metrics(
         raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
-        metric = quoted(name)
+        metric = quote(name)
         if name not in arm_means:
             raise PolicyError(
                 f"unknown metric {metric} in oec; expected one of: {', '.join(arm_means)}"
             )
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             expected = f"oec weight of {metric} must be a finite number"
-            raise PolicyError(f"{expected}, got {quoted(weight)}")
+            raise PolicyError(f"{expected}, got {quote(weight)}")
         is_lower_better = metrics[name].better == "lower"
         if is_lower_better and weight < 0:
             reason = "lower is better, so the sign of its values is already reversed"
@@ -453,7 +453,9 @@ def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level
     for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
-            intervals.append(wilson(means.value, means.count, compute_t_quantile(level, np.inf)))
+            intervals.append(
+                compute_wilson(means.value, means.count, compute_t_quantile(level, np.inf))
+            )
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
             intervals.append(bound_by_t(means.value, errors, means.count - 1, level))

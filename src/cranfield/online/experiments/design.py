@@ -24,7 +24,7 @@ from cranfield.base.errors import (
     check_choice,
     check_list,
     check_number,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.result import Column, Columns, Result
@@ -140,7 +140,7 @@ class Experiment:
             raise PolicyError("name must not be empty, got ''")
         if self.layer == self.name:
             reason = "layer must differ from the name of the experiment"
-            raise PolicyError(f"{reason}, got {quoted(self.name)}")
+            raise PolicyError(f"{reason}, got {quote(self.name)}")
         check_choice("hash", self.hash, HASHES)
         object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
@@ -165,7 +165,7 @@ class Experiment:
             return float(start), float(stop)
         except (TypeError, ValueError):
             reason = "traffic must be a proportion, or a start and an end such as (0, 0.5)"
-            raise PolicyError(f"{reason}, got {quoted(self.traffic)}") from None
+            raise PolicyError(f"{reason}, got {quote(self.traffic)}") from None
 
     def hash_values(self, units: Any) -> Floats:
         """Return the number from 0 to 1 that decides the variant of each unit."""
@@ -226,19 +226,19 @@ def check_weights(weights: Any) -> dict[str, float]:
         weights_by_name = [(name, 1 / len(weights)) for name in weights]
     else:
         expected = "weights must be a mapping of variants to proportions, or a list of variants"
-        raise PolicyError(f"{expected}, got {quoted(weights)}")
+        raise PolicyError(f"{expected}, got {quote(weights)}")
     proportions: dict[str, float] = {}
     for variant, weight in weights_by_name:
         # As in tables, the name of a variant may be a number.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
         if not (isinstance(name, str) and name):
-            raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
+            raise PolicyError(f"a variant must be a name, got {quote(variant)}")
         if name in proportions:
-            raise PolicyError(f"weights must name distinct variants, got {quoted(name)} twice")
+            raise PolicyError(f"weights must name distinct variants, got {quote(name)} twice")
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
         if not (is_number and 0 < weight <= 1):
             bounds = "must be above 0 and at most 1"
-            raise PolicyError(f"weight of {quoted(name)} {bounds}, got {quoted(weight)}")
+            raise PolicyError(f"weight of {quote(name)} {bounds}, got {quote(weight)}")
         proportions[name] = float(weight)
     if len(proportions) < 2:
         raise PolicyError(f"weights must name at least two variants, got {len(proportions)}")
@@ -251,7 +251,7 @@ def check_weights(weights: Any) -> dict[str, float]:
 def read_unit_ids(units: Any) -> pl.Series:
     """Return the ids of units as text; refuse missing ids."""
     if isinstance(units, str) or not hasattr(units, "__iter__"):
-        raise PolicyError(f"units must be a list of ids, got {quoted(units)}")
+        raise PolicyError(f"units must be a list of ids, got {quote(units)}")
     cells = units if isinstance(units, pl.Series) else list(units)
     if not len(cells):
         return pl.Series("unit", [], dtype=pl.String)
@@ -281,11 +281,11 @@ def _check_lines(columns: FileColumns) -> None:
     remedy = "a table of several columns requires the suffix .csv or .tsv"
     for row, line in enumerate(ids):
         if re.search(r'[,;\t"]', line):
-            reason = f"{expected}, got {quoted(line)}; {remedy}"
+            reason = f"{expected}, got {quote(line)}; {remedy}"
             raise make_row_error(row, reason, columns.source, columns.lines)
     usual_names = DECISIVE["user"].split() + DECISIVE["session"].split()
     if fold_name(ids[0]) in map(fold_name, usual_names):
-        reason = f"{expected}, got the name of a column, {quoted(ids[0])}; remove this line"
+        reason = f"{expected}, got the name of a column, {quote(ids[0])}; remove this line"
         raise make_row_error(0, reason, columns.source, columns.lines)
 
 

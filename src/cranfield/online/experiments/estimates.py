@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import PolicyError, check_choice, check_proportion, quoted
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
+from cranfield.base.errors import PolicyError, check_choice, check_proportion, quote
 from cranfield.base.spec import Registry, Spec, number, parameter
-from cranfield.base.streams import stream
+from cranfield.base.streams import make_stream
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.differences import (
     bound_by_fieller,
@@ -140,7 +140,7 @@ class Metric:
         numerator, _, covariate, _ = self.parts()
         if numerator == covariate:
             expected = "a covariate must be a column with values from before the experiment"
-            raise PolicyError(f"{expected}, got the metric itself, {quoted(covariate)}")
+            raise PolicyError(f"{expected}, got the metric itself, {quote(covariate)}")
         if self.better is not None:
             check_choice("better", self.better, ("higher", "lower"))
         if self.margin is not None:
@@ -162,7 +162,7 @@ def _split_ratio(value: Any) -> tuple[str, str]:
     has_texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
     if not (has_texts and 1 <= len(names) <= 2 and all(name.strip() for name in names)):
         expected = "a metric must be a column or a ratio of two columns, such as clicks/pages"
-        raise PolicyError(f"{expected}, got {quoted(value)}")
+        raise PolicyError(f"{expected}, got {quote(value)}")
     return (names[0].strip(), names[1].strip() if len(names) == 2 else "")
 
 
@@ -178,7 +178,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
         }
     if not isinstance(metrics, Mapping) or not metrics:
         expected = "metrics must be columns, or a mapping to columns"
-        raise PolicyError(f"{expected}, got {quoted(metrics)}")
+        raise PolicyError(f"{expected}, got {quote(metrics)}")
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
 
@@ -573,7 +573,7 @@ def resample_means(
         integers = np.stack([values for values, _ in scaled_columns], axis=1)
         scales = np.array([scale for _, scale in scaled_columns])
         for rows, counts in _draw_weights(
-            stream(seed, k), resamples, len(variant_columns), weights
+            make_stream(seed, k), resamples, len(variant_columns), weights
         ):
             sums = (counts @ integers) * scales
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -587,7 +587,7 @@ def _draw_weights(
     if weights == "multinomial":
         yield from draw_counts(rng, resamples, n_units)
         return
-    for rows in row_slices(resamples, n_units, BLOCK_DRAWS):
+    for rows in slice_rows(resamples, n_units, BLOCK_DRAWS):
         draws = rng.poisson(1.0, size=(rows.stop - rows.start, n_units))
         # A resample of few units may be empty, and is drawn again.
         while (is_empty := ~draws.any(axis=1)).any():

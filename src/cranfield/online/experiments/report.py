@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
-from cranfield.base.text import counted, plain
+from cranfield.base.text import inflect, sanitise
 from cranfield.online.experiments.comparisons import OEC, Options
 from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
@@ -66,7 +66,7 @@ class SampleRatio(TableResult):
 
     def heading(self) -> list[str]:
         rows = self.rows.select("variant", "units").iter_rows()
-        counts = " : ".join(f"{plain(name)} {count:,}" for name, count in rows)
+        counts = " : ".join(f"{sanitise(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
         verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
@@ -123,7 +123,7 @@ def sample_ratio(
     weights = check_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
     if unlisted := [name for name in counts if name not in weights]:
-        missing = plain(", ".join(map(repr, unlisted[:5])))
+        missing = sanitise(", ".join(map(repr, unlisted[:5])))
         raise PolicyError(f"weights must name every variant; missing: {missing}")
     for count in counts.values():
         check_integer("the number of units of a variant", count, 0, MAX_UNITS)
@@ -351,10 +351,10 @@ class ExperimentReport(Result):
         lines = self.sample_ratio.heading()
         mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         for by, level, p in mismatches.select("by", "level", "p").iter_rows():
-            lines.append(f"SAMPLE RATIO MISMATCH in {plain(by)} {plain(level)}: p {p:.3g}")
+            lines.append(f"SAMPLE RATIO MISMATCH in {sanitise(by)} {sanitise(level)}: p {p:.3g}")
         if self.stopped:
             lines.append(STOPPED)
-        lines += [f"control: {plain(self.control)}", *self.methods(), *self.margin_lines()]
+        lines += [f"control: {sanitise(self.control)}", *self.methods(), *self.margin_lines()]
         if self.difference.size > 1:
             correction = CORRECTIONS[self.correction].title
             family = "; the OEC is corrected separately" if OEC in self.metrics else ""
@@ -380,7 +380,7 @@ class ExperimentReport(Result):
             if margin is not None and not self.stopped:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
-                hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
+                hypothesis = f"{sanitise(name)} is worse ({side}) by at least {loss}"
                 lines.append(
                     f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
                     f" level {self.alpha / 2:g}"
@@ -389,9 +389,9 @@ class ExperimentReport(Result):
                 for j, variant in enumerate(self.variants[1:]):
                     if remark := describe_loss(self, k, j, loss):
                         worse = "worse, " if self.verdicts[k][j] == "worse" else ""
-                        variants.setdefault(f"{worse}{remark}", []).append(plain(variant))
+                        variants.setdefault(f"{worse}{remark}", []).append(sanitise(variant))
                 for remark, names in variants.items():
-                    lines.append(f"{plain(name)} of {', '.join(names)}: {remark}")
+                    lines.append(f"{sanitise(name)} of {', '.join(names)}: {remark}")
         return lines
 
     @property
@@ -409,11 +409,11 @@ class ExperimentReport(Result):
         for name, tests in zip(self.metrics, self.tests, strict=True):
             for variant, test in zip(self.variants[1:], tests, strict=True):
                 label = name if len({*tests}) == 1 else f"{name} of {variant}"
-                metrics.setdefault(test, {})[plain(label)] = None
+                metrics.setdefault(test, {})[sanitise(label)] = None
         sentences = []
         scope = f"{self.interval_scope} ".lstrip()
         for test, labels in metrics.items():
-            resamples = counted(self.resamples, test.replace("bootstrap", "resample"))
+            resamples = inflect(self.resamples, test.replace("bootstrap", "resample"))
             sampling = f"({resamples}, seed {self.seed})"
             method = {
                 "delta": "Welch's test by the delta method",

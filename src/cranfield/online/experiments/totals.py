@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
-from cranfield.base.text import some_of
+from cranfield.base.text import list_some
 from cranfield.online.experiments.analysis import SRM_POLICIES, analyse_units
 from cranfield.online.experiments.comparisons import Options
 from cranfield.online.experiments.design import check_weights
@@ -137,7 +137,7 @@ def analyse_totals(
         errors = "delta"
         for variant in variants:
             if is_mean and totals[variant][-1] < MIN_UNITS:
-                size = f"{totals[variant][-1]:g} in {quoted(variant)}"
+                size = f"{totals[variant][-1]:g} in {quote(variant)}"
                 reason = f"expected at least {MIN_UNITS} units in each variant, got {size}"
                 remedy = "for fewer units, use a permutation test on a table of their values"
                 raise PolicyError(f"{reason}; {remedy}")
@@ -174,35 +174,35 @@ def parse_totals(text: str) -> dict[str, Total]:
             total = ()
         if not (name.strip() and sign and value.count("/") == 1 and len(total) in (2, 3)):
             expected = "expected VARIANT=SUCCESSES/UNITS or VARIANT=SUM:SQUARES/UNITS"
-            raise PolicyError(f"{expected}, separated by commas, got {quoted(entry)}")
+            raise PolicyError(f"{expected}, separated by commas, got {quote(entry)}")
         if name.strip() in totals:
-            raise PolicyError(f"expected one total per variant, got two for {quoted(name.strip())}")
+            raise PolicyError(f"expected one total per variant, got two for {quote(name.strip())}")
         totals[name.strip()] = total  # type: ignore[assignment]
     if len(totals) < 2:
         expected = "expected totals of two or more variants, separated by commas"
-        raise PolicyError(f"{expected}, got {quoted(text)}")
+        raise PolicyError(f"{expected}, got {quote(text)}")
     return totals
 
 
 def _check_totals(totals: Any) -> dict[str, Total]:
     if not isinstance(totals, Mapping) or len(totals) < 2:
-        raise PolicyError(f"expected totals of two or more variants, got {quoted(totals)}")
+        raise PolicyError(f"expected totals of two or more variants, got {quote(totals)}")
     sizes = {len(total) for total in totals.values()}
     if sizes not in ({2}, {3}):
         expected = "expected (successes, units), or (sum, sum of squares, units), for each variant"
-        raise PolicyError(f"{expected}, got {some_of(map(repr, totals.values()), 3)}")
+        raise PolicyError(f"{expected}, got {list_some(map(repr, totals.values()), 3)}")
     for name, total in totals.items():
         n_units = total[-1]
         if not np.isfinite(total).all() or n_units != int(n_units) or n_units < 2:
             expected = "expected finite totals of 2 or more units"
-            raise PolicyError(f"variant {quoted(name)}: {expected}, got {total}")
+            raise PolicyError(f"variant {quote(name)}: {expected}, got {total}")
         if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= n_units):
             expected = f"expected successes from 0 to {n_units:g}, got {total[0]:g}"
-            raise PolicyError(f"variant {quoted(name)}: {expected}")
+            raise PolicyError(f"variant {quote(name)}: {expected}")
         if len(total) == 3 and total[1] * n_units < total[0] ** 2 * (1 - 1e-12):
             subject = f"the sum of squares of {n_units:g} values with the sum {total[0]:g}"
             reason = f"{subject} must be at least {total[0] ** 2 / n_units:g}, got {total[1]:g}"
-            raise PolicyError(f"variant {quoted(name)}: {reason}")
+            raise PolicyError(f"variant {quote(name)}: {reason}")
     return {str(name): total for name, total in totals.items()}
 
 

@@ -10,8 +10,8 @@ from math import log
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, PolicyError, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.sources.columns import Columns, make_row_error
 from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.summaries import TOTALS, ends_in_summary
@@ -47,8 +47,8 @@ class UnitTable:
         cells = self.columns.cells(column)
         values = () if isinstance(cells, pl.Series) else cells
         if nested_values := [value for value in values if isinstance(value, (list, dict))]:
-            reason = f"expected text or a number in {quoted(self.names[column])}"
-            raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=self.source)
+            reason = f"expected text or a number in {quote(self.names[column])}"
+            raise InputError(f"{reason}, got {quote(nested_values[0])}", source=self.source)
         ids = self.texts(column).replace("", None).drop_nulls()
         return ids.n_unique(), len(ids)
 
@@ -74,7 +74,7 @@ class UnitTable:
                 raise self.make_totals_error(self.texts(column)[-1])
 
     def make_totals_error(self, name: str) -> InputError:
-        reason = f"{quoted(name)} seems to be a row of totals; remove it"
+        reason = f"{quote(name)} seems to be a row of totals; remove it"
         last_row = len(self.columns.cells(0)) - 1
         return make_row_error(last_row, reason, self.source, self.columns.lines)
 
@@ -135,7 +135,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
             raise _make_cluster_error(table, column, height, n_values)
         if n_values:
             name = table.names[column]
-            note = f"column {quoted(name)} is not used, but each of its values is in one variant"
+            note = f"column {quote(name)} is not used, but each of its values is in one variant"
             remedy = f"if it is the unit of randomisation, set unit={name!r}"
             warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
@@ -143,7 +143,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     _check_cluster_pairs(table)
     for column in users:
         if 0 < (n_rows := id_counts[column][1]) < height:
-            problem = f"{quoted(table.names[column])} is empty in {counted(height - n_rows, 'row')}"
+            problem = f"{quote(table.names[column])} is empty in {inflect(height - n_rows, 'row')}"
             remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
             raise PolicyError(f"{table.source}: {problem}: {remedy}")
     # The denominator of a metric may be a number of impressions, but not of users.
@@ -174,7 +174,7 @@ def _check_cluster_pairs(table: UnitTable) -> None:
         # Pairs in several variants are usually found in a few rows.
         has_several_variants = (table.count_variants(*pair, step=step)["variants"] > 1).any()
         if n_values := 0 if has_several_variants else table.count_clusters(*pair):
-            names = " and ".join(quoted(table.names[column]) for column in pair)
+            names = " and ".join(quote(table.names[column]) for column in pair)
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
             reason = "each pair is in one variant only, as in a switchback experiment"
             remedy = "set the unit to a new column with a name for each pair, or set unit='row' if"
@@ -185,11 +185,11 @@ def _check_cluster_pairs(table: UnitTable) -> None:
 
 def _make_cluster_error(table: UnitTable, column: int, n_rows: int, n_values: int) -> PolicyError:
     name = table.names[column]
-    sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
+    sizes = f"{n_rows:,} rows of {n_values:,} values of {quote(name)}"
     problem = f"expected one row per unit, got {sizes}; rows with equal values are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
     if table.variant is not None and (table.count_variants(column)["variants"] > 1).all():
-        reason = f"each value is in more than one variant, so {quoted(name)} was not randomised"
+        reason = f"each value is in more than one variant, so {quote(name)} was not randomised"
         remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
 
@@ -201,7 +201,7 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
         is_equal_weight = kind.endswith("weight") and numbers.n_unique() < 2
         is_constant = is_equal_weight or kind in {"user", "session"}
         if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
-            yield f"a column {quoted(table.names[column])}"
+            yield f"a column {quote(table.names[column])}"
     if table.variant is None:
         return
     used_positions = {table.variant, *(table.positions[name] for name in metrics)}
@@ -218,22 +218,22 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
         if n_variants > 1 and not rows.select("(variant)", *names).is_duplicated().any():
             sizes = rows.group_by(names).len()["len"]
             if 2 * sizes.filter(sizes == n_variants).sum() > len(rows):
-                yield f"one row per variant and {' and '.join(map(quoted, names))}"
+                yield f"one row per variant and {' and '.join(map(quote, names))}"
 
 
 def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
     """Return a hint for a missing column: the likely variant, or a name that is read as a ratio."""
     if missing_names == [variant]:
-        if controls := [quoted(name) for name in names if fold_name(name) == CONTROLS[0]]:
+        if controls := [quote(name) for name in names if fold_name(name) == CONTROLS[0]]:
             return f"; variants must be the values of one column, got a column {controls[0]}"
         usual_names = _VARIANT_NAMES | {*map(fold_name, USUAL_NAMES["variant"][1].split())}
-        if candidates := [quoted(name) for name in names if fold_name(name) in usual_names]:
+        if candidates := [quote(name) for name in names if fold_name(name) in usual_names]:
             return f"; if the variants are in {candidates[0]}, set variant={candidates[0]}"
         return "; use variant=... to read another column"
     spellings = {*map(fold_name, missing_names)}
     for name in names:
         if "/" in name and {*map(fold_name, name.split("/"))} & spellings:
-            return f"; a name such as {quoted(name)} is read as a ratio: rename the column"
+            return f"; a name such as {quote(name)} is read as a ratio: rename the column"
     return ""
 
 
@@ -249,7 +249,7 @@ def check_second_variants(table: UnitTable) -> None:
     for column in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
         pairs = pl.DataFrame({"variant": table.texts(variant), "other": table.texts(column)})
         if pairs["other"].n_unique() <= pairs["variant"].n_unique() < pairs.n_unique():
-            pair = f"{quoted(table.names[variant])} and {quoted(table.names[column])}"
+            pair = f"{quote(table.names[variant])} and {quote(table.names[column])}"
             reason = f"has two columns of variants that contradict each other: {pair}"
             raise InputError(f"{reason}; remove one", source=table.source)
 
@@ -268,9 +268,9 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
         if not is_time and table.has_distinct_labels(
             ids, labels, 0 if is_complete else MIN_REPEATS
         ):
-            values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
+            values = list_some(map(quote, labels.unique(maintain_order=True)), 3)
             size = "one row" if is_complete else "at most one row"
-            name = quoted(table.names[column])
+            name = quote(table.names[column])
             rows = f"each {unit} has {size} for each value of {name} ({values})"
             remedy = "if the values are metrics or periods, keep the rows of one value"
             warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
@@ -284,7 +284,7 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
     has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
     is_table_of_units = distinct[id_name].is_unique().all() and 2 * n_copies < len(distinct)
     if n_copies and (has_times or is_table_of_units):
-        sums = f"{counted(n_copies, 'row')} summed with another row that is equal in all columns"
+        sums = f"{inflect(n_copies, 'row')} summed with another row that is equal in all columns"
         warn(f"{table.source}: {sums}; remove copies from the table")
 
 
@@ -313,7 +313,7 @@ def note_repeated_users(rows: pl.DataFrame, unit: str) -> Iterator[str]:
     n_unmixed = several.filter(pl.nth(2) == 1).height
     if n_repeats >= MIN_REPEATS and n_unmixed > (1 - MAX_MIXED_USERS) * several.height:
         yield (
-            f"{n_unmixed:,} of {counted(users.height, 'user')} have more than one {unit}, in"
+            f"{n_unmixed:,} of {inflect(users.height, 'user')} have more than one {unit}, in"
             f" the same variant; if users were randomised, set unit={user!r}: tests by {unit}"
             " reject too often"
         )
@@ -332,5 +332,5 @@ def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
         if not is_label and ids is not None:
             is_label = table.has_distinct_labels(ids, texts, MIN_REPEATS)
         if n_values == 2 or (2 < n_values < len(texts) and is_label):
-            labels.append(quoted(table.names[column]))
-    return [f"columns not used: {some_of(labels, 12)}"] if labels else []
+            labels.append(quote(table.names[column]))
+    return [f"columns not used: {list_some(labels, 12)}"] if labels else []

@@ -16,10 +16,10 @@ from cranfield.base.errors import (
     InputError,
     PolicyError,
     check_choice,
-    quoted,
+    quote,
     warn,
 )
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.online.experiments.estimates import (
     ONES_COLUMN,
     Metric,
@@ -156,11 +156,11 @@ def read_units(
         frame = frame.with_columns(pl.lit("all").alias(variant))
     null_counts = {name: count for name in names if (count := frame[name].null_count())}
     for name, count in null_counts.items() if missing == "error" else ():
-        reason = f"column {quoted(name)} has no value in {counted(count, 'row')}"
+        reason = f"column {quote(name)} has no value in {inflect(count, 'row')}"
         remedy = "missing='drop' excludes them from its means, missing='zero' counts them as 0"
         raise InputError(f"{reason}; {remedy}", source=source)
     if null_counts and missing == "zero":
-        notes.append(f"{counted(sum(null_counts.values()), 'missing value')} counted as 0")
+        notes.append(f"{inflect(sum(null_counts.values()), 'missing value')} counted as 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
     if time is not None:
         # A unit with several rows has the time, and the segments, of its earliest row.
@@ -174,7 +174,7 @@ def read_units(
         frame, unit_notes = _sum_by_unit(sorted_table, *column_names, mixed, constants)
         notes += unit_notes
     if n_excluded := frame[variant].null_count():
-        notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")
+        notes.append(f"{inflect(n_excluded, unit or 'row')} excluded: no variant")
         frame = frame.filter(pl.col(variant).is_not_null())
     notes += _note_values(frame, names, metrics, unit or "row")
     ordered_variants = order_variants(frame[variant], control, variants, source)
@@ -182,7 +182,7 @@ def read_units(
     levels = {name: _encode_levels(frame[name]) for name in segments}
     for name, (_, level_codes) in levels.items():
         if n_without := int((level_codes < 0).sum()):
-            rows = counted(n_without, unit or "row")
+            rows = inflect(n_without, unit or "row")
             notes.append(f"{rows} excluded from the levels of {name}: no value")
     if time is not None:
         day_levels, day_notes = _encode_days(frame[TIME], time, source)
@@ -198,13 +198,13 @@ def _note_values(
 ) -> Iterator[str]:
     """Return notes on missing values, and on values of a ratio whose denominator is 0."""
     if n_missing := sum(frame[name].null_count() for name in names):
-        missing_values = counted(n_missing, "missing value")
+        missing_values = inflect(n_missing, "missing value")
         yield f"{missing_values} excluded from the means of their metrics"
     for name, metric in metrics.items():
         value, divisor = metric.parts()[:2]
         is_contradiction = (pl.col(divisor) == 0) & (pl.col(value) != 0)
         if divisor and (n_rows := frame.filter(is_contradiction).height):
-            yield f"{name}: {counted(n_rows, noun)} with {divisor} = 0, but {value} other than 0"
+            yield f"{name}: {inflect(n_rows, noun)} with {divisor} = 0, but {value} other than 0"
 
 
 def _encode_days(
@@ -212,7 +212,7 @@ def _encode_days(
 ) -> tuple[dict[str, tuple[tuple[str, ...], Indices]], list[str]]:
     """Return the days of times as levels for sample ratios, or a note if they are unknown."""
     if n_missing := times.null_count():
-        reason = f"column {quoted(name)} has {counted(n_missing, 'row')} without a time"
+        reason = f"column {quote(name)} has {inflect(n_missing, 'row')} without a time"
         raise InputError(reason, source=source)
     if times.dtype == pl.String:
         return {"day": _encode_levels(times.str.slice(0, 10))}, []
@@ -262,9 +262,9 @@ def _read_table(
         warn_of_long_table(unit_table, unit)
         warn_of_repeated_rows(unit_table, unit)
         if n_without := table.frame[unit].null_count():
-            rows = counted(n_without, "row")
+            rows = inflect(n_without, "row")
             if missing == "error":
-                problem = f"column {quoted(unit)} has no value in {rows}"
+                problem = f"column {quote(unit)} has no value in {rows}"
                 raise InputError(f"{problem}; missing='drop' excludes them", source=table.source)
             notes.append(f"{rows} excluded: no {unit}")
             table = replace(table, frame=table.frame.drop_nulls(unit))
@@ -277,7 +277,7 @@ def _check_uses(columns: list[str | None], labels: list[str | None], variant: st
     names += [name for name in dict.fromkeys(labels) if name is not None and name in {"", variant}]
     if invalid := [name for name in names if not name or names.count(name) > 1]:
         expected = "unit, variant, metric, segment and time must be different columns"
-        problem = f"{quoted(invalid[0])} twice" if invalid[0] else "an empty name"
+        problem = f"{quote(invalid[0])} twice" if invalid[0] else "an empty name"
         raise PolicyError(f"{expected}, got {problem}")
 
 
@@ -295,7 +295,7 @@ def _convert_times(times: pl.Series, source: str) -> pl.Series:
         return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():
         expected = "expected a number or a time that starts with a date such as 2026-03-01"
-        raise InputError(f"{expected}, got {quoted(times.filter(~is_dated)[0])}", source=source)
+        raise InputError(f"{expected}, got {quote(times.filter(~is_dated)[0])}", source=source)
     return times
 
 
@@ -331,17 +331,17 @@ def _check_sums(
         if _is_rate(name):
             expected = f"a column of amounts, which are summed over the rows of each {unit}"
             remedy = f"{remedy_for_rate}; if {name} is an amount, rename it, such as total_{name}"
-            reason = f"expected {expected}, got {quoted(name)}; {remedy}"
+            reason = f"expected {expected}, got {quote(name)}; {remedy}"
             raise InputError(reason, source=source)
         if values.is_between(0, 1).all() and (values % 1 > 0).any():
-            note = f"{quoted(name)} has values from 0 to 1, which are summed over the rows of each"
+            note = f"{quote(name)} has values from 0 to 1, which are summed over the rows of each"
             warn(f"{source}: {note} {unit}; {remedy_for_rate}")
     repeated_rows = frame.filter(pl.col(unit).is_duplicated())
     for name in sorted(summed_columns - constants - {""}):
         units = repeated_rows.group_by(unit).agg(pl.first(name), pl.n_unique(name).alias("(n)"))
         has_equal_rows = len(units) >= MIN_REPEATS and (units["(n)"] == 1).all()
         if has_equal_rows and units[name].n_unique() > 1:
-            note = f"{quoted(name)} is equal in all rows of each {unit}, and these rows are summed"
+            note = f"{quote(name)} is equal in all rows of each {unit}, and these rows are summed"
             warn(f"{source}: {note}; if it is a value per {unit}, keep one row of each {unit}")
     return constants
 
@@ -371,19 +371,19 @@ def _sum_by_unit(
         (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
     )
     if units.height < table.frame.height:
-        rows = counted(table.frame.height, "row")
-        count = counted(units.height, "unit")
+        rows = inflect(table.frame.height, "row")
+        count = inflect(units.height, "unit")
         notes.append(f"{rows} summed by {unit}: {count}; for a mean over rows, use a ratio")
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
-            note = f"{counted(n_rows, 'row')} of {unit} {quoted(name)} count as one unit"
+            note = f"{inflect(n_rows, 'row')} of {unit} {quote(name)} count as one unit"
             remedy = "remove these rows if the name stands for unknown units"
             notes.append(f"{note}: {remedy}")
     row = "earliest" if TIME in labels else "first"
     for name in labels:
         if name != TIME and (n_several := int(units[f"(several) {name}"].sum())):
-            note = f"{counted(n_several, 'unit')} with several values of {name}"
+            note = f"{inflect(n_several, 'unit')} with several values of {name}"
             notes.append(f"{note}: the value of the {row} row is used")
     mixed_units = units.filter(pl.col("(variants)") > 1)[unit]
     notes += _note_mixed_units(mixed_units, units.height, unit, mixed, table.source)
@@ -396,12 +396,12 @@ def _note_mixed_units(
     """Return a note on excluded units in several variants; refuse a majority of such units."""
     if mixed_units.is_empty():
         return []
-    count = counted(len(mixed_units), "unit")
-    problem = f"in more than one variant, such as {quoted(mixed_units[0])}"
+    count = inflect(len(mixed_units), "unit")
+    problem = f"in more than one variant, such as {quote(mixed_units[0])}"
     if mixed == "error":
         raise InputError(f"{count} {problem}; mixed='drop' excludes such units", source=source)
     if len(mixed_units) > n_units / 2:
-        proportion = f"{len(mixed_units):,} of {counted(n_units, 'unit')}"
+        proportion = f"{len(mixed_units):,} of {inflect(n_units, 'unit')}"
         reason = f"unit must be the unit of randomisation, got {unit!r}: {proportion} {problem}"
         raise InputError(reason, source=source)
     return [f"{count} excluded: in more than one variant"]
@@ -414,11 +414,11 @@ def order_variants(
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
-        missing = quoted(unlisted[0])
+        missing = quote(unlisted[0])
         raise CranfieldError(f"{source}: weights must name every variant; missing: {missing}")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
-    variant_list = some_of(names, 9)
+    variant_list = list_some(names, 9)
     if control is None:
         # A wrong guess would reverse the result.
         candidates = [name for name in names if name.casefold() in CONTROLS]
@@ -428,11 +428,11 @@ def order_variants(
             raise PolicyError(f"the variants are {variant_list}; {remedy}")
         control = candidates[0] if candidates else names[0]
     if control not in names:
-        raise PolicyError(f"unknown variant {quoted(control)}; expected one of: {variant_list}")
+        raise PolicyError(f"unknown variant {quote(control)}; expected one of: {variant_list}")
     spellings = [name.casefold() for name in names]
     case_variants = [name for name in names if spellings.count(name.casefold()) > 1]
     if case_variants and variants is None:
-        pair = " and ".join(map(quoted, case_variants[:2]))
+        pair = " and ".join(map(quote, case_variants[:2]))
         warn(f"{source}: {pair} differ only in case, and count as two variants")
     return (control, *(name for name in names if name != control))
 
@@ -526,7 +526,7 @@ def read_log_units(
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
-        measure = f"unknown measure {quoted(missing[0])} in the sums by unit"
+        measure = f"unknown measure {quote(missing[0])} in the sums by unit"
         raise PolicyError(f"{measure}; expected one of: {names}")
     if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
@@ -567,7 +567,7 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     notes = [format_count(count, kind) for kind, count in log.anomalies.items() if count]
     pages = log.pages.filter(pl.col("variant").is_not_null())
     if n_excluded := log.pages.height - pages.height:
-        notes.append(f"{counted(n_excluded, 'page')} excluded: no variant")
+        notes.append(f"{inflect(n_excluded, 'page')} excluded: no variant")
     groups = pages.drop_nulls(unit).group_by(unit, maintain_order=True)
     n_variants = groups.agg(pl.col("variant").n_unique())
     mixed_units = n_variants.filter(pl.col("variant") > 1)[unit]
@@ -593,11 +593,11 @@ def convert_sums_to_units(
     all_notes = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.n_unassigned:
-            pages = counted(table.n_unassigned, "page")
+            pages = inflect(table.n_unassigned, "page")
             proportion = table.n_unassigned / table.n_pages
             all_notes.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
-        all_notes.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")
+        all_notes.append(f"{inflect(n_excluded, sums.kind)} excluded: no unique variant")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
     ordered_variants = order_variants(labels, control, variants, source)
@@ -606,7 +606,7 @@ def convert_sums_to_units(
         reason = f"the log before the experiment has no {sums.kind} of the experiment"
         raise InputError(reason, source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
-        new_units = f"{counted(n_new, sums.kind)} without pages before the experiment"
+        new_units = f"{inflect(n_new, sums.kind)} without pages before the experiment"
         all_notes.append(f"{new_units} are not adjusted for the covariate")
     columns = [np.ones(len(ids))]
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import PolicyError, as_numbers, check_choice, check_integer, quoted
-from cranfield.base.text import counted
+from cranfield.base.errors import PolicyError, as_numbers, check_choice, check_integer, quote
+from cranfield.base.text import inflect
 from cranfield.online.interleaving.interleaver import Interleaver, interleave
 from cranfield.online.interleaving.method import (
     Distribution,
@@ -90,7 +90,7 @@ class CascadeUser:
             is_valid = (probabilities >= 0) & (probabilities <= 1)
             if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
                 expected = f"{name} must be probabilities from 0 to 1, one per grade"
-                raise PolicyError(f"{expected}, got {quoted(getattr(self, name))}")
+                raise PolicyError(f"{expected}, got {quote(getattr(self, name))}")
             object.__setattr__(self, name, tuple(probabilities.tolist()))
         if len(self.click) != len(self.stop):
             sizes = f"{len(self.click)} and {len(self.stop)}"
@@ -115,7 +115,7 @@ class CascadeUser:
         click, stop, is_listed = self._look_up_probabilities(grades)
         width = 2 * is_listed.shape[1]
         if uniforms.ndim != 2 or len(uniforms) != len(is_listed) or uniforms.shape[1] < width:
-            expected = f"{width} numbers for each of {counted(len(is_listed), 'page')}"
+            expected = f"{width} numbers for each of {inflect(len(is_listed), 'page')}"
             raise PolicyError(f"uniforms must have {expected}, got shape {uniforms.shape}")
         is_clicked = (uniforms[:, 0:width:2] < click) & is_listed
         has_stopped = uniforms[:, 1:width:2] < stop
@@ -184,7 +184,7 @@ def simulated_user(name: str, grades: int = 2, stop_after: str = "examined") -> 
     presets = PRESETS[name]
     if grades not in presets:
         remedy = "CascadeUser accepts probabilities for other grades"
-        raise PolicyError(f"grades must be 2, 3 or 5, got {quoted(grades)}; {remedy}")
+        raise PolicyError(f"grades must be 2, 3 or 5, got {quote(grades)}; {remedy}")
     return CascadeUser(*presets[grades], stop_after=stop_after, name=name)
 
 
@@ -294,8 +294,8 @@ def bias(
         raise PolicyError(f"bias requires lists of up to {_MAX_LENGTH} documents, got {n_ranks}")
     pairs = list(combinations(range(n_rankers), 2))
     if 2**n_ranks * codes.size * (1 + len(pairs)) > _MAX_WORK:
-        rankers, lists_text = counted(n_rankers, "ranker"), counted(len(distribution), "list")
-        work = f"the bias of {rankers} for {counted(2**n_ranks, 'set')} of clicks on {lists_text}"
+        rankers, lists_text = inflect(n_rankers, "ranker"), inflect(len(distribution), "list")
+        work = f"the bias of {rankers} for {inflect(2**n_ranks, 'set')} of clicks on {lists_text}"
         remedy = "use fewer rankers or a smaller length"
         raise PolicyError(f"computing {work} takes too long; {remedy}")
     click_sets: Bools = (np.arange(2**n_ranks)[:, None] >> np.arange(n_ranks) & 1).astype(bool)
@@ -364,7 +364,7 @@ class Fidelity(TableResult):
         return self.rows.height - self.wins - self.losses
 
     def heading(self) -> list[str]:
-        cases = counted(self.rows.height, "case")
+        cases = inflect(self.rows.height, "case")
         counts = f"wins {self.wins}, loses {self.losses} and ties {self.ties}"
         return [f"{self.method}: of {cases} the better ranker {counts}"]
 

@@ -10,19 +10,19 @@ from typing import Annotated, Any, NamedTuple, cast
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
 from cranfield.base.errors import (
     PolicyError,
     as_array,
     as_indices,
     check_integer,
     check_list,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import hash_name, named_stream, uniforms
-from cranfield.base.text import counted
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import draw_uniforms, hash_name, make_named_stream
+from cranfield.base.text import inflect
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.writing import write_lines, write_table
 from cranfield.collection.policies import TieOrder
@@ -88,8 +88,8 @@ class Interleaver:
         return self.rankings.rankers
 
     def __repr__(self) -> str:
-        rankings = counted(len(self.rankers), "ranking")
-        docs = counted(len(self.docs), "document")
+        rankings = inflect(len(self.rankers), "ranking")
+        docs = inflect(len(self.docs), "document")
         return f"Interleaver({self.method}: {rankings} of {docs}, lists of {self.length})"
 
     @cached_property
@@ -126,9 +126,9 @@ class Interleaver:
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
             start, size = first + rows.start, rows.stop - rows.start
-            return self._lists.draw(uniforms(seed, start, size, self._lists.width, topic, 0))
+            return self._lists.draw(draw_uniforms(seed, start, size, self._lists.width, topic, 0))
 
-        return _concatenate(in_threads(draw_rows, self._split_batches(n), jobs))
+        return _concatenate(map_in_threads(draw_rows, self._split_batches(n), jobs))
 
     def draw_for(self, keys: Iterable[str], seed: int) -> DrawnLists:
         """Draw a list for each named impression.
@@ -147,8 +147,8 @@ class Interleaver:
         names: list[Any] = list(keys)
         topic = hash_name(self.topic)
         if invalid := [name for name in names if not isinstance(name, str)]:
-            raise PolicyError(f"keys must be strings, got {quoted(invalid[0])}")
-        draws = [named_stream(seed, name, topic).random(self._lists.width) for name in names]
+            raise PolicyError(f"keys must be strings, got {quote(invalid[0])}")
+        draws = [make_named_stream(seed, name, topic).random(self._lists.width) for name in names]
         rows = np.array(draws).reshape(len(names), self._lists.width)
         batches = self._split_batches(len(names))
         return _concatenate(self._lists.draw(rows[batch]) for batch in batches)
@@ -156,7 +156,7 @@ class Interleaver:
     def _split_batches(self, n_impressions: int) -> list[slice]:
         """Split impressions into batches, at least one, that fit in memory."""
         values_per_impression = len(self.docs) * len(self.rankers)
-        return [*row_slices(n_impressions, values_per_impression, _BATCH_VALUES)] or [slice(0, 0)]
+        return [*slice_rows(n_impressions, values_per_impression, _BATCH_VALUES)] or [slice(0, 0)]
 
     def distribution(self, limit: int = 100_000) -> Distribution:
         """Return all lists that may be shown, with their teams and probabilities.
@@ -311,9 +311,9 @@ def interleave(
     b a d c 0.25
     """
     if topic is not None and not isinstance(topic, str):
-        raise PolicyError(f"topic must be an id, got {quoted(topic)}")
+        raise PolicyError(f"topic must be an id, got {quote(topic)}")
     if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
-        raise PolicyError(f"lists must be lists of ids, or runs, got {quoted(lists)}")
+        raise PolicyError(f"lists must be lists of ids, or runs, got {quote(lists)}")
     entries: Any = [] if isinstance(lists, Mapping) else lists
     runs = [entry for entry in entries if isinstance(entry, Run)]
     method = check_method(method, length, len(lists))
@@ -323,7 +323,7 @@ def interleave(
     if len(runs) < len(lists):
         raise PolicyError("expected lists of ids or runs, got both")
     if topic is None or not any(topic in run.topics for run in runs):
-        expected = f"topic must be a topic of the runs, got {quoted(topic)}"
+        expected = f"topic must be a topic of the runs, got {quote(topic)}"
         raise PolicyError(f"{expected}; for all topics use interleave_runs")
     check_names(runs)
     rankings = {}
@@ -335,7 +335,7 @@ def interleave(
 
 def check_names(runs: Sequence[Run]) -> None:
     if duplicates := find_duplicates(run.name for run in runs):
-        raise PolicyError(f"runs must have distinct names, got {quoted(duplicates[0])} twice")
+        raise PolicyError(f"runs must have distinct names, got {quote(duplicates[0])} twice")
 
 
 def check_method(
@@ -406,8 +406,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         return lists
 
     def __repr__(self) -> str:
-        runs, topics = counted(len(self.rankers), "run"), counted(len(self), "topic")
-        excluded = f", {counted(len(self.missing), 'topic')} excluded" if self.missing else ""
+        runs, topics = inflect(len(self.rankers), "run"), inflect(len(self), "topic")
+        excluded = f", {inflect(len(self.missing), 'topic')} excluded" if self.missing else ""
         return f"InterleavedRuns({self.method}: {runs}, {topics}{excluded})"
 
     def draw(
@@ -441,7 +441,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
             pages = [f"{topic}-{k}" for k in range(first, first + n)]
             return self._make_frame(topic, pages, self[topic].draw(n, seed, first))
 
-        return pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *in_threads(draw_topic, self, jobs)])
+        return pl.concat(
+            [pl.DataFrame(schema=_LIST_SCHEMA), *map_in_threads(draw_topic, self, jobs)]
+        )
 
     def draw_for(self, pages: Any, seed: int, jobs: int | None = None) -> pl.DataFrame:
         """Draw a list for each named page; the same name gets the same list.
@@ -468,16 +470,18 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():
-            raise table.make_row_error(row, f"page {quoted(pages[row])} occurs twice")
+            raise table.make_row_error(row, f"page {quote(pages[row])} occurs twice")
         for row in (~topics.is_in([*self])).arg_true():
-            raise table.make_row_error(row, f"topic {quoted(topics[row])} is not in all runs")
+            raise table.make_row_error(row, f"topic {quote(topics[row])} is not in all runs")
         groups = table.frame.partition_by("query", maintain_order=True)
 
         def draw_group(group: pl.DataFrame) -> pl.DataFrame:
             topic, keys = group["query"][0], group["page"].to_list()
             return self._make_frame(topic, keys, self[topic].draw_for(keys, seed))
 
-        rows = pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *in_threads(draw_group, groups, jobs)])
+        rows = pl.concat(
+            [pl.DataFrame(schema=_LIST_SCHEMA), *map_in_threads(draw_group, groups, jobs)]
+        )
         order = table.frame.select("page").with_row_index("row")
         return rows.join(order, on="page").sort("row", "rank").drop("row")
 

@@ -18,10 +18,10 @@ from cranfield.base.errors import (
     check_list,
     check_number,
     check_proportion,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.preference import Preference, PreferenceOptions, compare_rankers
 from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare_pairs
@@ -46,13 +46,13 @@ class LogCredits:
         """Return the credit of a ranker on each page."""
         if name not in self.rankers:
             names = ", ".join(self.rankers)
-            raise PolicyError(f"unknown ranker {quoted(name)}; expected one of: {names}")
+            raise PolicyError(f"unknown ranker {quote(name)}; expected one of: {names}")
         return self.values[:, self.rankers.index(name)]
 
 
 def _check_pair(names: Sequence[str]) -> tuple[str, str]:
     if len(names) != 2:
-        raise PolicyError(f"names must be two rankers, got {quoted(', '.join(names))}")
+        raise PolicyError(f"names must be two rankers, got {quote(', '.join(names))}")
     return names[0], names[1]
 
 
@@ -77,7 +77,7 @@ def weigh_clicks(
         if "censored" in rows.columns:
             is_unknown |= pl.col("censored") & ~is_satisfied
         if n_missing := rows.filter(is_unknown).height:
-            unknown = f"{counted(n_missing, 'click')} with an unknown dwell time"
+            unknown = f"{inflect(n_missing, 'click')} with an unknown dwell time"
             notes.append(f"{unknown} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
@@ -87,7 +87,7 @@ def weigh_clicks(
         check_choice("clicks", clicks, [*CLICKS, *numeric_columns[2:]])
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
         if n_missing := rows[clicks].null_count():
-            notes.append(f"{counted(n_missing, 'click')} without a value of {clicks} counted as 0")
+            notes.append(f"{inflect(n_missing, 'click')} without a value of {clicks} counted as 0")
     best_clicks = rows.group_by("page", "rank").agg(weight.max().alias("weight"))
     results = results.join(best_clicks, on=["page", "rank"], how="left", maintain_order="left")
     return results.with_columns(pl.col("weight").fill_null(0.0)), notes
@@ -131,20 +131,20 @@ def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
     n_empty = len(pages) - weights["page"].n_unique()
     if n_single and len(rankers) == 2:
-        notes.append(f"{counted(n_single, 'page')} with results of one team only, included")
+        notes.append(f"{inflect(n_single, 'page')} with results of one team only, included")
     if n_empty and len(rankers) == 2:
-        notes.append(f"{counted(n_empty, 'page')} on which no result has a team, counted as ties")
+        notes.append(f"{inflect(n_empty, 'page')} on which no result has a team, counted as ties")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
     if n_excluded := log.pages.height - len(pages):
-        notes.append(f"{counted(n_excluded, 'page')} excluded: no method and no team")
+        notes.append(f"{inflect(n_excluded, 'page')} excluded: no method and no team")
     if "method" in log.pages.columns:
         methods = log.pages["method"].drop_nulls()
         other_methods = methods.filter(~methods.str.starts_with("TeamDraft"))
         if n_other := len(other_methods):
             names = ", ".join(other_methods.unique().sort())
-            pages_text = f"{counted(n_other, 'page')} interleaved by {names}"
+            pages_text = f"{inflect(n_other, 'page')} interleaved by {names}"
             notes.append(
                 f"{pages_text}, credited by team; use lists=... for the credits of the method"
             )
@@ -262,7 +262,7 @@ def compute_method_credits(
     if "team" in results.columns and (teams := {*results["team"].drop_nulls()} - {*rankers}):
         raise InputError(
             "expected ranked lists named like the teams in the log, such as"
-            f" {quoted(min(teams))}, got lists named {some_of(map(quoted, rankers), 5)}",
+            f" {quote(min(teams))}, got lists named {list_some(map(quote, rankers), 5)}",
             source=log.source,
         )
     if "team" not in results.columns:
@@ -271,8 +271,8 @@ def compute_method_credits(
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
         if missing := [name for name in pair if name not in lists[query]]:
-            expected = f"expected lists of {' and '.join(map(quoted, pair))} for each query"
-            problem = f"got none of {quoted(missing[0])} for query {quoted(query)}"
+            expected = f"expected lists of {' and '.join(map(quote, pair))} for each query"
+            problem = f"got none of {quote(missing[0])} for query {quote(query)}"
             raise PolicyError(f"{expected}, {problem}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
@@ -280,7 +280,7 @@ def compute_method_credits(
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        excluded = f"{counted(n_excluded, 'page')} excluded"
+        excluded = f"{inflect(n_excluded, 'page')} excluded"
         notes.append(f"{excluded}: no method, or no lists of the query")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
@@ -421,7 +421,7 @@ def preference_matrix(
     unit, unit_indices, notes = number_units(log, credits, unit)
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
-        raise PolicyError(f"names must be two or more rankers, got {quoted(', '.join(rankers))}")
+        raise PolicyError(f"names must be two or more rankers, got {quote(', '.join(rankers))}")
     values = np.stack([credits.select(name) for name in rankers], axis=1)
     options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, unit_indices, rankers, unit, notes, correction, options)

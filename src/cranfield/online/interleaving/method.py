@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quote
 from cranfield.base.spec import Registry, Spec, choice, format_parameters, get_summary, parameter
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
-from cranfield.tabular import frame_html
+from cranfield.tabular import render_frame
 
 T = TypeVar("T")
 
@@ -68,8 +68,8 @@ class Rankings:
         return int(np.logical_and.accumulate(is_equal).sum())
 
     def __repr__(self) -> str:
-        rankings = counted(len(self.rankers), "ranking")
-        return f"Rankings({rankings} of {counted(len(self.docs), 'document')})"
+        rankings = inflect(len(self.rankers), "ranking")
+        return f"Rankings({rankings} of {inflect(len(self.docs), 'document')})"
 
 
 def encode_rankings(lists: RankedLists) -> Rankings:
@@ -94,15 +94,15 @@ def encode_rankings(lists: RankedLists) -> Rankings:
 
 def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
     if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
-        raise PolicyError(f"{quoted(name)} must be a list of document ids, got {quoted(row)}")
+        raise PolicyError(f"{quote(name)} must be a list of document ids, got {quote(row)}")
     docs = row.tolist() if isinstance(row, np.ndarray) else list(row)
     for doc in docs:
         if not isinstance(doc, (str, int)) or isinstance(doc, bool):
-            expected = f"document ids of {quoted(name)} must be text or integers"
-            raise PolicyError(f"{expected}, got {quoted(doc)}")
+            expected = f"document ids of {quote(name)} must be text or integers"
+            raise PolicyError(f"{expected}, got {quote(doc)}")
     if duplicates := find_duplicates(docs):
-        doc = quoted(duplicates[0])
-        raise PolicyError(f"{quoted(name)} must have distinct documents, got {doc} twice")
+        doc = quote(duplicates[0])
+        raise PolicyError(f"{quote(name)} must have distinct documents, got {doc} twice")
     return docs
 
 
@@ -156,13 +156,13 @@ class Distribution:
         return len(self.lists)
 
     def __repr__(self) -> str:
-        text = counted(len(self), "list")
+        text = inflect(len(self), "list")
         if self.imbalance is not None and self.imbalance.max(initial=0) > 1e-9:
             text += f", expected credits differ by up to {self.imbalance.max():.6g}"
         return f"Distribution({text})"
 
     def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self), limit=20)
+        return render_frame(self.to_polars(), repr(self), limit=20)
 
     def draw(self, uniforms: Floats) -> tuple[Indices, Indices]:
         """Draw a list and its teams for each row of random numbers in [0, 1)."""

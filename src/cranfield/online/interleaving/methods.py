@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.spec import choice, flag, integer, number, optional, parameter
-from cranfield.base.streams import uniforms
+from cranfield.base.streams import draw_uniforms
 from cranfield.online.interleaving.method import (
     NOBODY,
     OUTCOME_TEXT,
@@ -466,7 +466,7 @@ class _OptimisedMethod(InterleavingMethod):
         if (enumeration := distribution.enumerate(self.candidates)) is not None:
             codes = enumeration.lists
         else:
-            samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
+            samples, _ = distribution.draw(draw_uniforms(self.seed, 0, self.candidates, length))
             long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
             codes = np.unique(np.concatenate([long_rankings, samples]), axis=0)
         credits = np.c_[self.get_click_credits(rankings), np.zeros(len(rankings.rankers))][:, codes]

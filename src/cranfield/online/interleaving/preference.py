@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, Ints, row_slices
+from cranfield.base.arrays import Floats, Indices, Ints, slice_rows
 from cranfield.base.errors import (
     ArgumentError,
     CranfieldError,
@@ -19,11 +19,11 @@ from cranfield.base.errors import (
     check_integer,
     check_list,
     check_proportion,
-    quoted,
+    quote,
 )
-from cranfield.base.proportions import clopper_pearson
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.online.experiments.estimates import compute_percentiles, compute_tail_pvalue
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.differences import (
@@ -177,11 +177,11 @@ class Preference(Result):
         a, b = self.names
         n = self.wins + self.losses
         if not n:
-            return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
+            return f"No impression decides between {a} and {b}: {inflect(self.ties, 'tie')}."
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
-        details = f"{100 * self.outcome:.1f}%, without {counted(self.ties, 'tie')}{note}"
+        details = f"{100 * self.outcome:.1f}%, without {inflect(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
-        decisive = f"{counted(n, 'impression')} that {verb} between {a} and {b}"
+        decisive = f"{inflect(n, 'impression')} that {verb} between {a} and {b}"
         counts = f"Of {decisive}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
@@ -198,7 +198,7 @@ class Preference(Result):
         a, b = self.names
         by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
         outcome = format_number(self.outcome) or "undefined"
-        outcome = f"{outcome} of {counted(self.n_impressions, 'impression')}"
+        outcome = f"{outcome} of {inflect(self.n_impressions, 'impression')}"
         pvalue, test = self.pvalue, f"sign test by {self.unit}"
         sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
         if np.isnan(pvalue):
@@ -338,7 +338,7 @@ def preference_by_credits(
     """
     check_list("names", names)
     if not isinstance(unit, str):
-        raise ArgumentError(f"unit must be a name, got {quoted(unit)}")
+        raise ArgumentError(f"unit must be a name, got {quote(unit)}")
     values = as_numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
@@ -369,7 +369,7 @@ def encode_unit_ids(units: Any, n_impressions: int) -> Indices:
     requirement = "units must have one id (text or integer) for each impression"
     labels = as_array(units, requirement)
     if labels.shape != (n_impressions,):
-        size = counted(n_impressions, "impression")
+        size = inflect(n_impressions, "impression")
         raise PolicyError(f"{requirement}, got shape {labels.shape} for {size}")
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
@@ -390,7 +390,7 @@ def compare_rankers(
     difference = credits - other_credits
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
-        excluded = counted(int((~is_compared).sum()), "impression")
+        excluded = inflect(int((~is_compared).sum()), "impression")
         notes = [*notes, f"{excluded} excluded: not both rankers took part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
@@ -416,7 +416,7 @@ def _test_preference(
     check_proportion("confidence", confidence)
     pair = tuple(map(str, names))
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise PolicyError(f"names must be two distinct rankers, got {quoted(names)}")
+        raise PolicyError(f"names must be two distinct rankers, got {quote(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
         expected_impressions = "at least one impression with credits of both rankers"
@@ -443,7 +443,7 @@ def _test_preference(
         delta_interval, delta_pvalue = _bootstrap_interval(margins, 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
-            notes.append(f"{counted(n_empty, 'bootstrap sample')} excluded: no win and no loss")
+            notes.append(f"{inflect(n_empty, 'bootstrap sample')} excluded: no win and no loss")
         constants = ["outcome"] if n and np.isnan(outcome_pvalue) else []
         constants += ["Delta"] if np.isnan(delta_pvalue) else []
         if constants:
@@ -499,17 +499,17 @@ def _run_sign_test(
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(wins), np.array(losses)
     tails = [compute_binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
-    low, high = map(float, clopper_pearson(np.array(wins), np.array(n), confidence))
+    low, high = map(float, compute_clopper_pearson(np.array(wins), np.array(n), confidence))
     return float(z), min(1.0, 2 * float(min(tails))), (low, high)
 
 
 def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed: int) -> Ints:
     n_units = int(unit_counts.sum())
     samples = np.empty((resamples, 3), dtype=np.int64)
-    for block, rows in enumerate(row_slices(resamples, len(unit_outcomes), BLOCK_DRAWS)):
+    for block, rows in enumerate(slice_rows(resamples, len(unit_outcomes), BLOCK_DRAWS)):
         # The numbers of drawn units with each outcome are multinomial.
         size = rows.stop - rows.start
-        counts = stream(seed, block).multinomial(n_units, unit_counts / n_units, size=size)
+        counts = make_stream(seed, block).multinomial(n_units, unit_counts / n_units, size=size)
         samples[rows] = counts @ unit_outcomes
     return samples
 

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import InputError, PolicyError, check_list, quoted
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
+from cranfield.base.errors import InputError, PolicyError, check_list, quote
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.online.experiments.estimates import compute_percentiles
 from cranfield.online.interleaving.preference import (
     Preference,
@@ -135,7 +135,7 @@ class PreferenceMatrix(Result):
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
         if missing := [name for name in self.rankers if name not in reference]:
-            raise PolicyError(f"reference must include every ranker; missing: {quoted(missing[0])}")
+            raise PolicyError(f"reference must include every ranker; missing: {quote(missing[0])}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
             raise PolicyError("scores of the reference must be numbers, got NaN")
@@ -157,7 +157,7 @@ class PreferenceMatrix(Result):
         return [*(f"note: cyclic preferences: {path}" for path in paths), *super().note_lines()]
 
     def heading(self) -> list[str]:
-        rankers, pairs = counted(len(self.rankers), "ranker"), counted(len(self.pairs), "pair")
+        rankers, pairs = inflect(len(self.rankers), "ranker"), inflect(len(self.pairs), "pair")
         pair = max(self.pairs, key=lambda pair: pair.resamples)
         level = f"{100 * pair.confidence:g}% confidence intervals"
         intervals = f"low, high: {level} of Delta{pair.sampling}"
@@ -250,12 +250,12 @@ def compare_pairs(
     names = tuple(map(str, rankers))
     if len(names) != credits.shape[1] or len(set(names)) != len(names):
         expected = f"names must be {credits.shape[1]} distinct rankers"
-        raise PolicyError(f"{expected}, got {quoted(rankers)}")
+        raise PolicyError(f"{expected}, got {quote(rankers)}")
     pairs = []
     for a, b in combinations(range(len(names)), 2):
         pair, credit, other_credit = (names[a], names[b]), credits[:, a], credits[:, b]
         if np.isnan(credit - other_credit).all():
-            pair_text = " and ".join(map(quoted, pair))
+            pair_text = " and ".join(map(quote, pair))
             raise PolicyError(f"no impression has credits of both {pair_text}")
         pairs.append(compare_rankers(credit, other_credit, units, pair, unit, (), options))
     pvalues = adjust_pvalues(np.array([pair.pvalue for pair in pairs]), correction)
@@ -332,18 +332,18 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
     for row, (first, second, label) in enumerate(rows):
         if first == second:
-            raise table.make_row_error(row, f"system {quoted(first)} is compared with itself")
+            raise table.make_row_error(row, f"system {quote(first)} is compared with itself")
         # A label that is the name of a system means this system in all rows. If all labels may also
         # be words, a label that would have another meaning as a word is refused.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
-            expected = f"{quoted(first)}, {quoted(second)}, {choices}"
-            raise table.make_row_error(row, f"{column} must be {expected}, got {quoted(label)}")
+            expected = f"{quote(first)}, {quote(second)}, {choices}"
+            raise table.make_row_error(row, f"{column} must be {expected}, got {quote(label)}")
         sign, word_sign = systems.get(label), words.get(label.lower())
         if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
-            problem = f"{quoted(label)} is the name of a system, but may also mean {meaning}"
+            problem = f"{quote(label)} is the name of a system, but may also mean {meaning}"
             raise table.make_row_error(row, f"{column} {problem}; rename the systems")
         signs.append(word_sign if sign is None else sign)
     return signs
@@ -391,19 +391,19 @@ def _bootstrap_strengths(
         groups = Counter(row.tobytes() for row in topic_wins)
         topic_wins = np.frombuffer(b"".join(groups), wins.dtype).reshape(len(groups), -1)
         counts = np.array([*groups.values()], dtype=np.float64)
-    rng, shape = stream(seed), (-1, n_systems, n_systems)
+    rng, shape = make_stream(seed), (-1, n_systems, n_systems)
 
     def draw_wins(n_samples: int) -> Floats:
-        sizes = (rows.stop - rows.start for rows in row_slices(n_samples, len(counts), _MAX_VALUES))
+        sizes = (rows.stop - rows.start for rows in slice_rows(n_samples, len(counts), _MAX_VALUES))
         draws = (rng.multinomial(n_topics, counts / n_topics, size=size) for size in sizes)
         return np.concatenate([block @ topic_wins for block in draws])
 
-    slices = row_slices(resamples, n_systems**2, _MAX_VALUES)
+    slices = slice_rows(resamples, n_systems**2, _MAX_VALUES)
     blocks = (draw_wins(rows.stop - rows.start) for rows in slices)
     samples = np.concatenate([fit_bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
-    excluded = f"{n_excluded:,} of {counted(resamples, 'resample')}"
+    excluded = f"{n_excluded:,} of {inflect(resamples, 'resample')}"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
         cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
@@ -464,7 +464,7 @@ class SideBySide(Result):
         return frames | ({} if self.position is None else {"position": self.position.to_polars()})
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.n_topics, 'topic')}"
+        sizes = f"{inflect(self.strengths.height, 'system')}, {inflect(self.n_topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
         intervals = f"Bradley-Terry strengths, {100 * self.confidence:g}% intervals by {resamples}"
         lines = [f"{sizes}: {intervals}; sign tests by topic, correction {self.matrix.correction}"]

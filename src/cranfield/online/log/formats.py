@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted, did_you_mean, some_of
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.text import inflect, list_some, suggest_names
 from cranfield.collection.files.named_columns import DOC
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS, TIME
 from cranfield.online.log.linking import Anomalies, SourceTables, number_pages
@@ -140,7 +140,7 @@ def _read_lines(raw: bytes, source: str, record_name: str, types: Types | None) 
         for record, line in zip(*parse_json_lines(decode_text(raw, source), source), strict=True):
             for name in nested_names:
                 if isinstance(value := record.get(name), (list, dict)):
-                    reason = f"expected text or a number in {quoted(name)}, got {quoted(value)}"
+                    reason = f"expected text or a number in {quote(name)}, got {quote(value)}"
                     raise InputError(reason, source=source, line=line)
     # Blank lines have no row.
     lines = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
@@ -183,7 +183,7 @@ def _describe_field(record: Any, types: Types) -> str:
             continue
         noun, expected = ("a list", list) if isinstance(dtype, pl.List) else ("an object", dict)
         if not isinstance(value, expected):
-            return f": expected {noun} in {quoted(name)}, got {quoted(value)}"
+            return f": expected {noun} in {quote(name)}, got {quote(value)}"
         if isinstance(dtype, pl.Struct) and (problem := _describe_field(value, dtype.to_schema())):
             return problem
     return ""
@@ -237,13 +237,13 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
     page_names = [name for name in frame.columns if name not in {"results", LINE}]
     if repeated := {*fields} & {*page_names}:
         reason = "both in the record and in its results; remove or rename one"
-        raise InputError(f"has {quoted(min(repeated))} {reason}", source=source)
+        raise InputError(f"has {quote(min(repeated))} {reason}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
         positions = column.find_in(names)[:1] if column.name in _RESULT_FIELDS else []
         for name in (names[position] for position in positions if position >= len(fields)):
             example = f'"results": [{{"doc": ..., "{name}": ...}}]'
-            reason = f"field {quoted(name)} of the record must be in each of its results: {example}"
+            reason = f"field {quote(name)} of the record must be in each of its results: {example}"
             raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     rank_column = next(column for column in FLAT.columns if column.name == "rank")
@@ -293,7 +293,7 @@ def _refuse_other_order(
             for number in (pl.col("number"), pl.col("number").sort().over("page"))
         )
         if len(shifts) > 1 and {*sorted_shifts} in ({0}, {1}):
-            problem = f"column {quoted(name)} numbers the results of each page in another order"
+            problem = f"column {quote(name)} numbers the results of each page in another order"
             remedy = "rename it to rank, or remove it if the rows are in order of rank"
             raise InputError(f"has no column rank, but {problem}; {remedy}", source=source)
 
@@ -333,8 +333,8 @@ def split_flat_table(table: Table, has_click_table: bool = False) -> SourceTable
         if is_other.any():
             row = frame.filter(is_other).row(0, named=True)
             values = (first_values.filter(is_other)[0], row[name])
-            first, other = ("none" if value is None else quoted(value) for value in values)
-            reason = f"page {quoted(row['page'])} has more than one {name}: {first} and {other}"
+            first, other = ("none" if value is None else quote(value) for value in values)
+            reason = f"page {quote(row['page'])} has more than one {name}: {first} and {other}"
             table.refuse(is_other, lambda _, reason=reason: reason)  # type: ignore[misc]
     has_doc = frame["doc"].is_not_null()
     if "rank" in table.names:
@@ -376,7 +376,7 @@ def _count_clicks(table: Table, has_doc: pl.Series) -> pl.Series | None:
     }
     for note, rows in notes.items():
         if count := int(rows.sum()):
-            warn(f"{table.source}: {counted(count, 'row')} {note}; read as no click")
+            warn(f"{table.source}: {inflect(count, 'row')} {note}; read as no click")
     return clicks.fill_null(0)
 
 
@@ -409,7 +409,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     table = convert_frame(frame, FLAT, source, may_be_empty=False)
     is_unknown = (~table.frame["team"].is_in(["site", "participant"])).fill_null(False)
     expected = "team must be 'site' or 'participant'"
-    table.refuse(is_unknown, lambda row: f"{expected}, got {quoted(row['team'])}")
+    table.refuse(is_unknown, lambda row: f"{expected}, got {quote(row['team'])}")
     return table
 
 
@@ -483,7 +483,7 @@ def read_ubi(
     is_empty = query_rows["user_query"].str.strip_chars().fill_null("") == ""
     if is_empty.any():
         # Category pages, for example, have no query.
-        note = f"{counted(int(is_empty.sum()), 'page')} with an empty user_query"
+        note = f"{inflect(int(is_empty.sum()), 'page')} with an empty user_query"
         warn(f"{queries[1]}: {note}, read as '(no query)'")
         texts = query_rows["user_query"].set(is_empty, "(no query)")
         query_rows = query_rows.with_columns(user_query=texts)
@@ -570,13 +570,13 @@ def _check_actions(events: pl.DataFrame, click_actions: Sequence[str], source: s
     actions = events["action_name"].drop_nulls().value_counts(sort=True).rows()
     names = {name for name, _ in actions}
     if not names & {*click_actions} and names - {_IMPRESSION}:
-        action_list = some_of([f"{quoted(name)} ({count:,})" for name, count in actions], 12)
-        expected = f"events with action_name {' or '.join(map(quoted, click_actions))}"
+        action_list = list_some([f"{quote(name)} ({count:,})" for name, count in actions], 12)
+        expected = f"events with action_name {' or '.join(map(quote, click_actions))}"
         remedy = "set click_actions=... to the actions that are clicks"
         raise InputError(f"expected {expected}, got {action_list}; {remedy}", source=source)
     for name in sorted({*click_actions} - names):
-        if hint := did_you_mean(name, names - {*click_actions}):
-            warn(f"{source}: no event has the action {quoted(name)}{hint}")
+        if hint := suggest_names(name, names - {*click_actions}):
+            warn(f"{source}: no event has the action {quote(name)}{hint}")
 
 
 def read_yandex(raw: bytes, source: str, anomalies: Anomalies) -> SourceTables:
@@ -641,7 +641,7 @@ def _refuse_lines(
     frame: pl.DataFrame, mask: pl.Expr | pl.Series, line_format: str, source: str
 ) -> None:
     for text, line in frame.filter(mask).select("text", LINE).head(1).rows():
-        reason = f"expected a line of {line_format}, got {quoted(text)}"
+        reason = f"expected a line of {line_format}, got {quote(text)}"
         raise InputError(reason, source=source, line=line)
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted, warn
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, quote, warn
+from cranfield.base.text import inflect, list_some
 from cranfield.online.log.query_log import (
     CLICK_TYPES,
     PAGE_TYPES,
@@ -92,14 +92,14 @@ def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table
     """Refuse a table if none of its rows was linked to a page or result of the log."""
     if table.frame.height and rows.is_empty():
         row = table.frame.row(0, named=True)
-        location = f"page {quoted(row['page'])}"
+        location = f"page {quote(row['page'])}"
         if row.get("doc") is not None:
-            location = f"document {quoted(row['doc'])} of {location}"
+            location = f"document {quote(row['doc'])} of {location}"
         elif row.get("rank") is not None:
             location = f"rank {row['rank']} of {location}"
         expected = f"{contents} on pages of {pages.source}, such as page"
-        first = f"the first of {counted(table.frame.height, 'row')} is on {location}"
-        reason = f"expected {expected} {quoted(pages.frame['id'][0])}, got none; {first}"
+        first = f"the first of {inflect(table.frame.height, 'row')} is on {location}"
+        reason = f"expected {expected} {quote(pages.frame['id'][0])}, got none; {first}"
         raise InputError(reason, source=table.source)
 
 
@@ -147,13 +147,13 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     is_repeated = ~frame["id"].is_first_distinct()
     if anomalies.is_strict:
         remedy = "; on_anomaly='count' keeps the first record"
-        table.refuse(is_repeated, lambda row: f"page {quoted(row['id'])} occurs twice{remedy}")
+        table.refuse(is_repeated, lambda row: f"page {quote(row['id'])} occurs twice{remedy}")
     anomalies.add("pages recorded twice", is_repeated, table.source, "the first record is kept")
     frame = frame.filter(~is_repeated)
     if "user" in frame.columns:
         is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
         names = frame["user"].filter(is_unnamed).unique().sort().to_list()
-        kind = f"pages of users named {some_of(map(quoted, names), 3)}"
+        kind = f"pages of users named {list_some(map(quote, names), 3)}"
         anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
@@ -182,8 +182,8 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
         table.refuse(
             is_other,
             lambda row: (
-                f"session {quoted(row['session'])} has more than one user:"
-                f" {quoted(user_of_session[row['session']])} and {quoted(row['user'])}{remedy}"
+                f"session {quote(row['session'])} has more than one user:"
+                f" {quote(user_of_session[row['session']])} and {quote(row['user'])}{remedy}"
             ),
         )
     treatment = "counted as separate sessions of their users"
@@ -244,12 +244,12 @@ def keep_first_records(
     if anomalies.is_strict:
 
         def describe_repeat(row: dict[str, Any]) -> str:
-            page, doc = f"page {quoted(row['page'])}", row["doc"]
+            page, doc = f"page {quote(row['page'])}", row["doc"]
             if doc is None:
                 return f"{page} occurs twice"
             if key == "rank":
                 return f"rank {row['rank']} occurs twice on {page}"
-            return f"document {quoted(doc)} occurs twice on {page}, whose results have no ranks"
+            return f"document {quote(doc)} occurs twice on {page}, whose results have no ranks"
 
         table.refuse(is_repeated | is_duplicate, describe_repeat)
     is_duplicate &= drop_duplicates
@@ -289,7 +289,7 @@ def _check_clicks(
         if anomalies.is_strict:
             problem = "expected clicks later than their page view, got a click earlier than page"
             remedy = "; on_anomaly='count' treats its time as unknown"
-            table.refuse(is_early, lambda row: f"{problem} {quoted(row['page'])}{remedy}")
+            table.refuse(is_early, lambda row: f"{problem} {quote(row['page'])}{remedy}")
         treatment = "their times are treated as unknown"
         anomalies.add("clicks before their page", is_early, source, treatment)
         frame = frame.with_columns(time=pl.when(~is_early).then(pl.col("time")))
@@ -347,7 +347,7 @@ def _exclude_robots(log: QueryLog, max_pages: int) -> QueryLog:
     is_robot = log.pages.select(has_many).to_series()
     if not is_robot.any():
         return log
-    page_limit = counted(max_pages, "page")
+    page_limit = inflect(max_pages, "page")
     if is_robot.all():
         reason = f"each {unit} has more than {page_limit}, so max_pages excludes all pages"
         raise InputError(reason, source=log.source)

@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
+from cranfield.base.errors import InputError, PolicyError, check_choice, quote
 from cranfield.base.files import make_folder
-from cranfield.base.showing import WithPlots
-from cranfield.base.text import counted
+from cranfield.base.showing import PlotsMixin
+from cranfield.base.text import inflect
 from cranfield.collection.files.writing import write_table
 from cranfield.online.log.cells import CLICKS, PAGES, RESULTS, UTC
 from cranfield.sources.schemas import Schema
-from cranfield.tabular import frame_html
+from cranfield.tabular import render_frame
 
 FORMATS = ("csv", "parquet", "jsonl", "ubi")  # Formats in which logs are written
 
@@ -95,7 +95,7 @@ def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.Dat
 def format_count(count: int, phrase: str) -> str:
     """Put a count before a plural noun phrase, such as `clicks without a known result`."""
     noun, _, remainder = phrase.partition(" ")
-    return f"{counted(count, noun.removesuffix('s'))} {remainder}".rstrip()
+    return f"{inflect(count, noun.removesuffix('s'))} {remainder}".rstrip()
 
 
 MISSING_TABLES = {
@@ -107,7 +107,7 @@ _TABLES = ("pages", "results", "clicks")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QueryLog(WithPlots):
+class QueryLog(PlotsMixin):
     """Pages that users saw, the results on them and the clicks; returned by :func:`read_log`.
 
     Attributes
@@ -152,7 +152,7 @@ class QueryLog(WithPlots):
         for column in columns:
             if column not in frame.columns:
                 reason = f"{purpose} requires column {column!r} of {table}"
-                remedy = f"if a column has another name, rename it to {quoted(column)}"
+                remedy = f"if a column has another name, rename it to {quote(column)}"
                 raise InputError(f"{reason}; {remedy}", source=self.source)
         is_missing = {"results": frame.is_empty(), "clicks": not self.has_clicks}
         if is_missing.get(table, False):
@@ -163,7 +163,7 @@ class QueryLog(WithPlots):
         ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
         if "time" in self.clicks.columns or not (ranks > 1).any():
             return []
-        pages = counted(int((ranks > 1).sum()), "page")
+        pages = inflect(int((ranks > 1).sum()), "page")
         note = f"clicks have no times; on {pages} with several clicked results"
         return [f"{purpose}: {note}, the order of clicks in the source is used"]
 
@@ -201,8 +201,8 @@ class QueryLog(WithPlots):
         if keep.dtype not in {pl.Boolean, pl.Null}:
             raise PolicyError(f"{expected}, got values of type {keep.dtype}")
         if keep.len() != self.pages.height:
-            size = counted(keep.len(), "boolean")
-            raise PolicyError(f"{expected}, got {size} for {counted(self.pages.height, 'page')}")
+            size = inflect(keep.len(), "boolean")
+            raise PolicyError(f"{expected}, got {size} for {inflect(self.pages.height, 'page')}")
         mask = keep.cast(pl.Boolean).fill_null(False)
         new_rows = mask.cast(pl.Int64).cum_sum() - 1
 
@@ -249,15 +249,15 @@ class QueryLog(WithPlots):
             write_table(table.with_columns(times), target / f"{name}.{suffix}", suffix)
 
     def _repr_html_(self) -> str:
-        return frame_html(self.pages, repr(self), limit=10)
+        return render_frame(self.pages, repr(self), limit=10)
 
     def __repr__(self) -> str:
         units = [name for name in ("user", "session") if name in self.pages.columns]
         sizes = [
-            counted(self.pages.height, "page"),
-            *(counted(self.pages[name].drop_nulls().n_unique(), name) for name in units),
-            counted(self.results.height, "result"),
-            counted(self.clicks.height, "click") if self.has_clicks else "clicks unknown",
+            inflect(self.pages.height, "page"),
+            *(inflect(self.pages[name].drop_nulls().n_unique(), name) for name in units),
+            inflect(self.results.height, "result"),
+            inflect(self.clicks.height, "click") if self.has_clicks else "clicks unknown",
         ]
         notes = [format_count(count, kind) for kind, count in self.anomalies.items() if count]
         return f"QueryLog({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
@@ -290,7 +290,7 @@ def join_by_document(
     [column] = [name for name in table.columns if name not in keys]
     if results.height and not joined[column].count():
         pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
-        examples = [f"{k} for {quoted(q)} contain {quoted(doc)}" for k, (q, doc) in pairs.items()]
+        examples = [f"{k} for {quote(q)} contain {quote(doc)}" for k, (q, doc) in pairs.items()]
         raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
     return joined
 
@@ -300,7 +300,7 @@ def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "
     for name in ("user", "session"):
         ids = rows[name].drop_nulls() if name in rows.columns else pl.Series()
         if ids.n_unique() < len(ids):
-            sizes = f"{counted(ids.n_unique(), name)}, {counted(len(ids), noun)}"
+            sizes = f"{inflect(ids.n_unique(), name)}, {inflect(len(ids), noun)}"
             problem = f"{name}s have several {noun}s ({sizes}), so {noun}s are not independent"
             remedy = f"set unit={name!r}, or unit={unit!r} to treat {noun}s as independent"
             raise PolicyError(f"{source}{problem}: {remedy}")
@@ -312,7 +312,7 @@ def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str
     notes: list[str] = []
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        missing = f"{counted(n_missing, 'page')} without {unit}"
+        missing = f"{inflect(n_missing, 'page')} without {unit}"
         notes.append(f"{missing}, each treated as a separate {unit}")
     return codes.astype(np.intp), notes
 
@@ -395,5 +395,5 @@ def _parse_seconds(timeout: Any) -> float:
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:
         expected = "timeout must be a duration such as 30m, above 0 and up to 366 days"
-        raise PolicyError(f"{expected}, got {quoted(timeout)}")
+        raise PolicyError(f"{expected}, got {quote(timeout)}")
     return seconds

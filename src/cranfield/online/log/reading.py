@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, PolicyError, check_list, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, check_list, quote, warn
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.online.log import formats
 from cranfield.online.log.cells import CLICKS, FLAT, PAGES, RESULTS
 from cranfield.online.log.linking import Anomalies, SourceTables, keep_first_records, link_tables
@@ -191,13 +191,13 @@ def _read_one_source(
         flat_table = formats.count_ranks_from_one(formats.open_table(columns, FLAT))
         if "rank" in flat_table.names and "doc" not in flat_table.names:
             column = next(column for column in FLAT.columns if column.name == "doc")
-            names = some_of(column.names, 10)
+            names = list_some(column.names, 10)
             reason = f"has a column rank, but no column doc (usual names: {names})"
             raise InputError(reason, source=flat_table.source)
         name = columns.names[FLAT.columns[0].find_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if fold_name(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
-            reason = f"column {quoted(name)} differs in each row, so it is not the id of a page"
+            reason = f"column {quote(name)} differs in each row, so it is not the id of a page"
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
         if fold_name(name) == "queryid":
@@ -225,7 +225,7 @@ def _check_query_ids(table: Table, name: object) -> None:
     """Refuse ids of queries as ids of pages if several sessions or users have the same id."""
     units = pl.col("session", "user")
     is_other = table.frame.select(units.ne_missing(units.first().over("page")))
-    problem = f"column {quoted(name)} is not the id of a page: an id occurs in several"
+    problem = f"column {quote(name)} is not the id of a page: an id occurs in several"
     remedy = "add a column page with an id for each page view"
     table.refuse(is_other["session"], lambda row: f"{problem} sessions; {remedy}")
     table.refuse(is_other["user"], lambda row: f"{problem} users; {remedy}")
@@ -288,7 +288,7 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
                 has_zone = texts.str.contains(_ZONE)
                 has_zones[columns.source] = bool(has_zone.any())
                 if has_zone.any() and (n_local := int((~has_zone).sum())):
-                    sizes = f"{n_local:,} of {counted(texts.len(), 'time')}"
+                    sizes = f"{n_local:,} of {inflect(texts.len(), 'time')}"
                     warn(f"{columns.source}: {sizes} without a time zone read as UTC")
     if {*has_zones.values()} == {True, False}:
         with_zone, without_zone = sorted(has_zones, key=has_zones.__getitem__, reverse=True)

@@ -11,8 +11,8 @@ from typing import Any, cast
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
-from cranfield.base.text import counted, some_of
+from cranfield.base.errors import InputError, quote
+from cranfield.base.text import inflect, list_some
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -92,7 +92,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         refuse_lazy_counts(lazy, name, source)
     positions = schema.find_positions(names, source)
     if name != "pages" and "rank" not in positions:
-        reason = f"expected a column rank, got {some_of(map(quoted, names), 8)}"
+        reason = f"expected a column rank, got {list_some(map(quote, names), 8)}"
         raise InputError(reason, source=source)
     # Unlike in read_log, dwell times are not computed from the ends of clicks.
     columns = [column for column in schema.columns if column.name in {*positions} - {"end"}]
@@ -117,7 +117,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
         if not repeats.is_empty():
             page, rank, _ = repeats.row(0)
-            raise InputError(f"rank {rank} occurs twice on page {quoted(page)}", source=source)
+            raise InputError(f"rank {rank} occurs twice on page {quote(page)}", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))
@@ -195,14 +195,14 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
     counts = lazy.select(flag.sum().alias(problem) for problem, flag in flags.items())
     for problem, n_rows in counts.collect(backend="polars").to_native().row(0, named=True).items():
         if n_rows:
-            raise InputError(f"{problem} in {counted(int(n_rows), 'row')}", source=source)
+            raise InputError(f"{problem} in {inflect(int(n_rows), 'row')}", source=source)
 
 
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
     if name == "clicks" and (positions := COUNT_COLUMN.find_in(names)):
-        counts = f"counts in column {quoted(names[positions[0]])}"
+        counts = f"counts in column {quote(names[positions[0]])}"
         raise InputError(f"expected a row for each click, got {counts}", source=source)
 
     def read_cells(k: int) -> pl.Series:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, as_numbers, check_list
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
@@ -83,15 +83,15 @@ class ExpectedClicks(TableResult):
             raise PolicyError(f"cuts must be ascending numbers above 0, got {list(cuts)}")
         rows = self.rows.drop_nulls("coec").filter(pl.col("impressions") >= min_impressions)
         if rows.is_empty():
-            impressions = f"{counted(min_impressions, 'impression')} or more"
+            impressions = f"{inflect(min_impressions, 'impression')} or more"
             raise InputError(f"no document has {impressions} and expected clicks above 0")
         grade = np.searchsorted(thresholds, rows["coec"].to_numpy(), side="right")
         return read_qrels(rows.select(topic="query", doc="doc").with_columns(grade=grade))
 
     def heading(self) -> list[str]:
         clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
-        sizes = f"{clicks:,} of {counted(impressions, 'impression')}"
-        pairs = counted(len(self.rows), "query-document pair")
+        sizes = f"{clicks:,} of {inflect(impressions, 'impression')}"
+        pairs = inflect(len(self.rows), "query-document pair")
         ctr = f"CTR {clicks / impressions:.4f} ({sizes})"
         return [f"clicks over expected clicks of {pairs}", ctr]
 

@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quoted, warn
+from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, quote, warn
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import inflect, list_some
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.online_measure import (
     MEASURES,
@@ -77,8 +77,8 @@ class UnitSums:
     n_unassigned: int = 0
 
     def __repr__(self) -> str:
-        size = counted(len(self.units), self.kind)
-        return f"UnitSums({', '.join(self.names)}: {size}, {counted(self.n_pages, 'page')})"
+        size = inflect(len(self.units), self.kind)
+        return f"UnitSums({', '.join(self.names)}: {size}, {inflect(self.n_pages, 'page')})"
 
     @property
     def means(self) -> Floats:
@@ -215,10 +215,10 @@ class OnlineMeasurements(TableResult):
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
-                values = counted(int(n_values), measure.value_kind)
+                values = inflect(int(n_values), measure.value_kind)
                 censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
                 notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
-        if rows := [counted(number, kind) for kind, number in self.n_without_unit.items()]:
+        if rows := [inflect(number, kind) for kind, number in self.n_without_unit.items()]:
             # A session may have several variants, but a page has at most one.
             problem = "no" if {*self.n_without_unit} == {"page"} else "no unique"
             notes.append(f"{', '.join(rows)} excluded: {problem} {' or '.join(self.by)}")
@@ -411,7 +411,7 @@ def prepare_pages(
         if tables.describe_missing([("pages", key)]):
             raise InputError(f"by={key!r} requires the column {key} of pages", source=tables.source)
         if keys.count(key) > 1:
-            raise PolicyError(f"by must name distinct columns, got {quoted(key)} twice")
+            raise PolicyError(f"by must name distinct columns, got {quote(key)} twice")
     selection = _parse_measures(measures, keys, tables, labels is not None)
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
@@ -471,15 +471,15 @@ def _add_labels(pages: pl.DataFrame, labels: Any, names: list[str], source: str)
     ids = pages.select(page=pl.col(key).cast(pl.String))
     frame = table.frame.select("page", "label")
     for page in frame["page"].filter(frame["page"].is_duplicated()):
-        raise InputError(f"page {quoted(page)} has more than one label", source=table.source)
+        raise InputError(f"page {quote(page)} has more than one label", source=table.source)
     for page in frame.join(ids, on="page", how="anti")["page"]:
-        raise InputError(f"unknown page {quoted(page)}: it is not in {source}", source=table.source)
+        raise InputError(f"unknown page {quote(page)}: it is not in {source}", source=table.source)
     label = ids.join(frame, on="page", how="left", maintain_order="left")["label"]
     spellings = label.drop_nulls().unique().sort()
     for name in names:
         if [text for text in spellings if text.casefold() == name.casefold()] != [name]:
             problem = "pages have several spellings of" if name in spellings else "no page has"
-            label_list = some_of(map(quoted, spellings), 6)
-            reason = f"{problem} the label {quoted(name)}; labels: {label_list}"
+            label_list = list_some(map(quote, spellings), 6)
+            reason = f"{problem} the label {quote(name)}; labels: {label_list}"
             raise InputError(reason, source=source)
     return pages.with_columns(label)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import narwhals.stable.v2 as nw
 import polars as pl
 
-from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.errors import InputError, MeasureError, quote
 from cranfield.base.spec import Registry, Spec, format_parameters, get_summary
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
@@ -103,7 +103,7 @@ def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     for name in log:
         if name not in REQUIRED_COLUMNS:
             expected = "expected one of: pages, results, clicks"
-            raise InputError(f"unknown table {quoted(name)}; {expected}", source=source)
+            raise InputError(f"unknown table {quote(name)}; {expected}", source=source)
     names = _list_tables(log)
     if "pages" not in names:
         raise InputError("expected a table of pages, got none", source=source)
@@ -266,7 +266,7 @@ def compute_page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFram
     pages = collect_table(tables.tables["pages"].select(*names))
     if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
         page = pages["page"].filter(is_invalid)[0]
-        invalid = "a missing id" if page is None else f"{quoted(page)} twice"
+        invalid = "a missing id" if page is None else f"{quote(page)} twice"
         raise InputError(f"pages must have distinct ids, got {invalid}", source=tables.source)
     for table, table_counts in counts.items():
         page_counts = _count_by_page(tables, table, table_counts)
@@ -474,8 +474,8 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
         return MEASURES.parse(text)
     if not match[2].isdecimal() or len(match[2]) > 9:
         raise MeasureError(
-            f"{quoted(text)}: cutoff must be a positive integer of at most 9 digits, got"
-            f" {quoted(match[2])}"
+            f"{quote(text)}: cutoff must be a positive integer of at most 9 digits, got"
+            f" {quote(match[2])}"
         )
     return MEASURES.parse(match[1]) @ int(match[2])
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import InputError, MeasureError, PolicyError, check_choice, check_number
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import Log, prepare_pages
 from cranfield.online.measures.online_measure import LogTables, OnlineMeasure, collect_table
@@ -141,7 +141,7 @@ class Survival(Result):
         """Assumptions of the tests, and the number of values without a variant."""
         notes = [INDEPENDENCE_NOTE] if self.tests.height else []
         if self.n_without_variant:
-            notes.append(f"{counted(self.n_without_variant, 'value')} excluded: no variant")
+            notes.append(f"{inflect(self.n_without_variant, 'value')} excluded: no variant")
         return tuple(notes)
 
     def heading(self) -> list[str]:

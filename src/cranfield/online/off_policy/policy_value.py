@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_number, quoted
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_number, quote
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.streams import make_stream
+from cranfield.base.text import inflect
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.judged.rows import ratio
+from cranfield.collection.judged.rows import divide
 from cranfield.collection.pairs import make_topic_column
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog, check_independence
@@ -78,8 +78,10 @@ def compare_ratios(
     if resamples:
         samples = np.empty((resamples, 3))
         uniform = np.full(n_units, 1 / n_units)
-        for block, rows in enumerate(row_slices(resamples, n_units, BLOCK_DRAWS)):
-            counts = stream(seed, block).multinomial(n_units, uniform, size=rows.stop - rows.start)
+        for block, rows in enumerate(slice_rows(resamples, n_units, BLOCK_DRAWS)):
+            counts = make_stream(seed, block).multinomial(
+                n_units, uniform, size=rows.stop - rows.start
+            )
             samples[rows] = _append_difference(_divide(sums @ counts.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
@@ -145,7 +147,7 @@ class WeightSummary:
             raise PolicyError(f"weights must have a finite sum of squares, got {largest}")
         size = int(np.ceil(0.01 * clipped.size))
         top_total = np.partition(clipped, -size)[-size:].sum()
-        effective, heaviest = ratio(np.square(total), sum_of_squares), ratio(top_total, total)
+        effective, heaviest = divide(np.square(total), sum_of_squares), divide(top_total, total)
         values = effective, clipped.mean(), clipped.max(), heaviest
         clipping = () if clip is None else (clip, (weights > clip).mean())
         return cls(clipped.size, *map(float, (*values, *clipping)))
@@ -248,9 +250,9 @@ class PolicyValue(Result):
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:
-        lists = counted(self.n_lists, "list")
+        lists = inflect(self.n_lists, "list")
         if self.unit != "list":
-            lists += f" by {self.unit} ({counted(self.n_units, 'unit')})"
+            lists += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
@@ -336,7 +338,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "action" in rows.columns and (n_missing := rows["action"].null_count()):
-        missing = f"{counted(n_missing, 'row')} without an action"
+        missing = f"{inflect(n_missing, 'row')} without an action"
         raise InputError(f"a policy requires the action of each row, got {missing}", source=source)
     if "position" in keys:
         probabilities = _align_positions(probabilities, rows, isinstance(policy, Run), source)
@@ -352,7 +354,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            unknown = f"{counted(n_unknown, 'list')} of queries for which the policy has no action"
+            unknown = f"{inflect(n_unknown, 'list')} of queries for which the policy has no action"
             notes += (f"{unknown}: their target probabilities are 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
@@ -391,7 +393,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     is_repeated = ~frame.select(pl.struct("page", "position").is_first_distinct()).to_series()
     table.refuse(
         is_repeated,
-        lambda row: f"position {row['position']} occurs twice on page {quoted(row['page'])}",
+        lambda row: f"position {row['position']} occurs twice on page {quote(row['page'])}",
     )
     codes = frame["page"].rank("dense").cast(pl.UInt32) - 1
     return frame.drop("page").with_columns(list=codes).sort("list", "position"), table.source, ()
@@ -412,7 +414,7 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     frame = frame.with_columns(log.pages[name].gather(frame["page"]) for name in keys)
     frame = frame.with_columns(list=pl.col("page").rank("dense") - 1).drop("page")
     n_empty = log.pages.height - frame["list"].n_unique()
-    notes = (f"{counted(n_empty, 'page')} excluded: no results",) if n_empty else ()
+    notes = (f"{inflect(n_empty, 'page')} excluded: no results",) if n_empty else ()
     return frame, log.source, notes
 
 
@@ -429,13 +431,13 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     _check_probabilities(table, "target_probability", allows_zero=True)
     keys = [name for name in table.names if name != "target_probability"]
     is_repeated = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
-    table.refuse(is_repeated, lambda row: f"action {quoted(row['action'])} occurs twice")
+    table.refuse(is_repeated, lambda row: f"action {quote(row['action'])} occurs twice")
     group_keys = [name for name in ("query", "position") if name in keys]
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
     invalid = total.filter((pl.col("target_probability") - 1).abs() > _PROBABILITY_TOLERANCE)
     for row in invalid.iter_rows(named=True):
-        group = "".join(f" of {name} {quoted(row[name])}" for name in group_keys)
+        group = "".join(f" of {name} {quote(row[name])}" for name in group_keys)
         total_text = f"{row['target_probability']:g}"
         raise PolicyError(f"probabilities{group} must sum to 1, got {total_text}")
     return frame

@@ -17,13 +17,13 @@ from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_number,
-    quoted,
+    quote,
 )
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.evaluation.probable_scores import contributions
+from cranfield.evaluation.probable_scores import compute_contributions
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.online.click_models.trained import train
@@ -206,8 +206,8 @@ class RankPropensities(TableResult):
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        pair_text = f", {counted(self.n_pairs, 'pair')}" if self.n_pairs else ""
-        return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{pair_text}"]
+        pair_text = f", {inflect(self.n_pairs, 'pair')}" if self.n_pairs else ""
+        return [f"{self.method}, {inflect(self.rows['propensity'].count(), 'rank')}{pair_text}"]
 
 
 def rank_propensities(
@@ -470,10 +470,10 @@ def run_value(
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
-        unranked = counted(n_unranked, "page")
+        unranked = inflect(n_unranked, "page")
         warnings.append(f"{unranked} of queries without a ranking in the run count as 0")
     if n_excluded := int((is_clicked & ~is_known).sum()):
-        excluded = f"{counted(n_excluded, 'click')} excluded"
+        excluded = f"{inflect(n_excluded, 'click')} excluded"
         warnings.append(f"{excluded}: probability of examining the rank unknown")
     if unseen > 1e-9:
         fraction = f"{unseen:.1%} of the weight of {measure} is on documents of the run"
@@ -491,7 +491,9 @@ def _compute_rank_weights(measure: Measure, depth: int) -> Floats:
     ranks = np.arange(1, depth + 1)[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(depth + 1)
-    values[ranks] = contributions(measure, judged, ranks, np.ones(ranks.size, dtype=np.int64))
+    values[ranks] = compute_contributions(
+        measure, judged, ranks, np.ones(ranks.size, dtype=np.int64)
+    )
     return values
 
 
@@ -514,7 +516,7 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         for rank, value in probabilities.items():
             if not (isinstance(rank, Integral) and isinstance(value, Real)):
                 expected = "examination must be a list of numbers, or map ranks to numbers"
-                raise PolicyError(f"{expected}, got {quoted(value)} at {quoted(rank)}")
+                raise PolicyError(f"{expected}, got {quote(value)} at {quote(rank)}")
         if (lowest := min(probabilities, default=1)) < 1:
             raise PolicyError(f"ranks of examination must be at least 1, got {lowest}")
         values = {rank: float(x) for rank, x in probabilities.items() if not np.isnan(float(x))}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools, best_first, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
-from cranfield.base.text import plain
+from cranfield.base.arrays import Bools, argsort_best, round_for_ranking
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quote
+from cranfield.base.text import sanitise
 from cranfield.measures.base import Measure
 from cranfield.reporting.page.html import make_label
 from cranfield.scores import Scores
@@ -50,8 +50,8 @@ def check_drawable(scores: Any) -> Scores:
     if np.isinf(topic_scores.values).any():
         topic, system = np.argwhere(np.isinf(topic_scores.values))[0]
         raise CranfieldError(
-            f"score of topic {quoted(topic_scores.topics[topic])} of system"
-            f" {quoted(topic_scores.systems[system])} must be finite, got an infinite value"
+            f"score of topic {quote(topic_scores.topics[topic])} of system"
+            f" {quote(topic_scores.systems[system])} must be finite, got an infinite value"
         )
     return topic_scores
 
@@ -61,7 +61,7 @@ def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> l
     if systems is None:
         return list(range(len(names)))
     if not isinstance(systems, str) and not isinstance(systems, Sequence):
-        raise PolicyError(f"systems must be a list of names, got {quoted(systems)}")
+        raise PolicyError(f"systems must be a list of names, got {quote(systems)}")
     selection = [systems] if isinstance(systems, str) else list(dict.fromkeys(systems))
     if not selection:
         raise PolicyError("expected at least one system, got an empty list")
@@ -82,7 +82,7 @@ def sort_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Sco
     topic_scores = check_drawable(scores)
     columns = np.array(find_systems(topic_scores.systems, systems))
     means = topic_scores.mean()[columns]
-    columns = columns[best_first(round_for_ranking(means), topic_scores.lower_is_better)]
+    columns = columns[argsort_best(round_for_ranking(means), topic_scores.lower_is_better)]
     return topic_scores.select(systems=columns)
 
 
@@ -138,7 +138,7 @@ def make_title(scores: Any, before: str = "", after: str = "") -> str:
 
 
 def name_measure(scores: Any) -> str:
-    return plain(scores.measure) or "score"
+    return sanitise(scores.measure) or "score"
 
 
 def title_measures(measures: MeasuresByTitle) -> dict[str, str | Measure]:

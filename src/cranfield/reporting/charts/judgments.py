@@ -10,9 +10,9 @@ import polars as pl
 
 from cranfield.assess.judges.bias import SelfPreference
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.base.arrays import best_first
+from cranfield.base.arrays import argsort_best
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name, find_systems, make_labels
 
@@ -59,7 +59,7 @@ def judges_chart(
         raise PolicyError(f"expected 1 to {len(SHAPES)} statistics, got {len(names)}")
     judge_labels = make_labels(comparison.judges)
     column = comparison.statistics.index(names[0])
-    order = best_first(comparison.values[:, column])
+    order = argsort_best(comparison.values[:, column])
     ranks = dict(zip([judge_labels[k] for k in order], range(len(judge_labels)), strict=True))
     frame = (
         comparison.frames()["intervals"]
@@ -76,7 +76,7 @@ def judges_chart(
     )
     markers = dict(zip(names, zip(theme.COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
-    topics = counted(len(comparison.topics), "topic")
+    topics = inflect(len(comparison.topics), "topic")
     subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {topics} (jackknife)."
     best = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
@@ -95,7 +95,7 @@ def judges_chart(
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
         title=theme.write_title(f"Agreement of judges with people: {title}", subtitle),
-        description=f"{title} of {counted(len(judge_labels), 'judge')} with people, highest"
+        description=f"{title} of {inflect(len(judge_labels), 'judge')} with people, highest"
         f" {names[0]} first, with confidence intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
@@ -144,7 +144,7 @@ def confusion_chart(
         title=theme.write_title(
             title, "Proportions of human grades; in parentheses, the number of documents."
         ),
-        description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
+        description=f"{title}: a confusion matrix for {inflect(len(selection), 'judge')}.",
     )
     return theme.apply_theme(chart)
 
@@ -237,7 +237,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         )
         .sort("bias", descending=True, maintain_order=True)
     )
-    judges = counted(frame.height, "judge")
+    judges = inflect(frame.height, "judge")
     return theme.draw_interval_rows(
         frame,
         "judge",

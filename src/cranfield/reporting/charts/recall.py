@@ -8,9 +8,9 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, best_first, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.arrays import Floats, argsort_best, round_for_ranking
+from cranfield.base.errors import CranfieldError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
@@ -88,7 +88,7 @@ def precision_recall(
     curves = _compute_curves(runs, row, levels, rel, rounding)
     candidates = [k for k in columns if not np.isnan(curves[:, k]).any()]
     means = curves[:, candidates].mean(axis=0)
-    order = [candidates[k] for k in best_first(round_for_ranking(means))]
+    order = [candidates[k] for k in argsort_best(round_for_ranking(means))]
     coloured_systems = order if systems is not None else order[:MAX_COLOURED]
     names = make_labels(runs.systems)
     channels = theme.encode_colours("system", [names[k] for k in coloured_systems])
@@ -136,9 +136,9 @@ def _check_levels(levels: Sequence[float]) -> list[float]:
     try:
         distinct_levels = sorted({float(level) for level in levels})
     except (TypeError, ValueError):
-        raise PolicyError(f"levels must be numbers, got {quoted(levels)}") from None
+        raise PolicyError(f"levels must be numbers, got {quote(levels)}") from None
     if len(distinct_levels) < 2 or not all(0 <= level <= 1 for level in distinct_levels):
-        raise PolicyError(f"levels must be at least two numbers from 0 to 1, got {quoted(levels)}")
+        raise PolicyError(f"levels must be at least two numbers from 0 to 1, got {quote(levels)}")
     return distinct_levels
 
 
@@ -148,13 +148,13 @@ def _check_data(
     """Refuse curves without data; with `requires_all`, a single system without data is refused."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
-            f"topic {quoted(runs.topics[row])} has no relevant documents; recall is undefined"
+            f"topic {quote(runs.topics[row])} has no relevant documents; recall is undefined"
         )
     has_scores = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
     missing = [k for k in columns if not has_scores[k]]
     if missing and (requires_all or len(missing) == len(columns)):
-        scope = "any topic" if row is None else f"topic {quoted(runs.topics[row])}"
-        raise CranfieldError(f"system {quoted(runs.systems[missing[0]])} has no score for {scope}")
+        scope = "any topic" if row is None else f"topic {quote(runs.topics[row])}"
+        raise CranfieldError(f"system {quote(runs.systems[missing[0]])} has no score for {scope}")
 
 
 def _compute_curves(
@@ -224,11 +224,11 @@ def _describe_curves(
     """Return the title of the chart and the lines below it."""
     if row is None:
         counts = runs.scored.sum(axis=0)[list(order)]
-        topics = counted(len(runs.topics), "topic")
+        topics = inflect(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
-            topics = f"{counts.min()} to {counted(int(counts.max()), 'topic')}"
+            topics = f"{counts.min()} to {inflect(int(counts.max()), 'topic')}"
             if counts.min() == counts.max():
-                topics = counted(int(counts.max()), "topic")
+                topics = inflect(int(counts.max()), "topic")
         title, lines = f"Interpolated precision, mean over {topics}", []
     else:
         title = f"Precision and recall for topic {make_labels(runs.topics)[row]}"
@@ -241,5 +241,5 @@ def _describe_curves(
         lines.append(f"In colour: the best {size} systems by mean precision.")
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
-        lines.append(f"Excluded: {counted(n_excluded, 'system')} without a ranking.")
+        lines.append(f"Excluded: {inflect(n_excluded, 'system')} without a ranking.")
     return title, lines

@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from cranfield.base.errors import MissingDependencyError, PolicyError, check_number, quoted
-from cranfield.base.files import whole_file
+from cranfield.base.errors import MissingDependencyError, PolicyError, check_number, quote
+from cranfield.base.files import open_atomically
 
 FORMATS = ("html", "svg", "pdf", "png", "json")  # formats of charts, which are suffixes of files
 SCALE = 2.0  # default number of pixels of a PNG for each pixel of the chart
@@ -97,7 +97,7 @@ def save(
     """
     suffix = parse_format(path)
     content = render_chart(_resize(chart, width, title), suffix, scale=scale)
-    with whole_file(path) as out:
+    with open_atomically(path) as out:
         out.write(content)
 
 
@@ -191,7 +191,7 @@ def parse_format(path: Any) -> str:
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         suffixes = ", ".join(f".{name}" for name in FORMATS[:-1])
-        raise PolicyError(f"path must end in {suffixes} or .{FORMATS[-1]}, got {quoted(name)}")
+        raise PolicyError(f"path must end in {suffixes} or .{FORMATS[-1]}, got {quote(name)}")
     return suffix
 
 
@@ -214,7 +214,7 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     if not isinstance(chart, alt.TopLevelMixin):
         raise PolicyError(f"expected an Altair chart, got {type(chart).__name__}")
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
-        raise PolicyError(f"scale must be a number above 0 and up to 20, got {quoted(scale)}")
+        raise PolicyError(f"scale must be a number above 0 and up to 20, got {quote(scale)}")
     if suffix == "json":
         return (chart.to_json(indent=1) + "\n").encode()
     if suffix == "html":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, check_integer
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import MeasuresByTitle, title_measures
@@ -305,7 +305,7 @@ def spacing_chart(
         for title, measure in by_title.items()
     ]
     description = (
-        f"The values of {counted(len(panels), 'measure')} on all runs of length {length} with"
+        f"The values of {inflect(len(panels), 'measure')} on all runs of length {length} with"
         f" grades 0 to {grades}; on an interval scale all steps between neighbouring values are"
         " equal."
     )
@@ -375,7 +375,7 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 def _describe_steps(runs_image: Image) -> str:
     gaps = runs_image.gaps()
-    values = counted(runs_image.size, "value")
+    values = inflect(runs_image.size, "value")
     if gaps.smallest is None or gaps.largest is None:
         return values
     if gaps.equispaced:

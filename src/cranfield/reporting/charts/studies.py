@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from cranfield.base.errors import PolicyError, check_choice
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.meta.collection_studies.leave_one_out import LeaveOneOut
 from cranfield.meta.collection_studies.pooling import Pooling
 from cranfield.meta.measure_studies.discriminative import DiscriminativePower
@@ -524,7 +524,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         names,
         width=WIDTH,
         height=HEIGHT,
-        description=f"{TAU_KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
+        description=f"{TAU_KINDS[kind]} between each of {inflect(len(study.measures), 'measure')}"
         f" and its interval-scaled version, by length of runs, for {study.n_systems} systems.",
     )
 

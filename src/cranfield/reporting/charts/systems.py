@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
-from cranfield.base.text import capitalise, counted, format_range, plain
+from cranfield.base.text import capitalise, format_range, inflect, sanitise
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import summary
@@ -85,11 +85,11 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = theme.make_tips("system:N", "topic:N", "score")
-    topics = counted(len(topic_scores.topics), "topic")
+    topics = inflect(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
     if counts.min() < len(topic_scores.topics):
         topics = f"{format_range(counts)} of {topics}"
-    size = f"{counted(len(names), 'system')}, {topics}"
+    size = f"{inflect(len(names), 'system')}, {topics}"
     measure = inputs.name_measure(topic_scores)
     return theme.combine_layers(
         whiskers,
@@ -192,11 +192,11 @@ def intervals_chart(
         is_missing = np.isnan(bounds[0]) & (verdicts != summary.NOT_COMPARED)
         if n_missing := int(is_missing.sum()):
             note += (
-                f" {counted(n_missing, 'system')} without a line: the interval would contradict the"
+                f" {inflect(n_missing, 'system')} without a line: the interval would contradict the"
                 " decision of the test."
             )
     if n_infinite := int(is_infinite.sum()):
-        note += f" {counted(n_infinite, 'system')} without a line: the interval is unbounded."
+        note += f" {inflect(n_infinite, 'system')} without a line: the interval is unbounded."
     heading = f"compared with {names[reference_index]}"
     mean = comparison.mean_of
     title = inputs.make_title(comparison, mean if mean == "mean" else f"{mean} by")
@@ -339,7 +339,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     layers = draw_triangle("i", "j", "") + (draw_triangle("j", "i", "-") if is_symmetric else [])
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
     n_significant = comparison.count()
-    result = f"{n_significant:,} of {counted(len(comparison), 'pair')} significantly different"
+    result = f"{n_significant:,} of {inflect(len(comparison), 'pair')} significantly different"
     return theme.combine_layers(
         *layers,
         width=alt.Step(step),
@@ -404,7 +404,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     3
     """
     cost = inputs.check_name("cost", cost, dict.fromkeys(costs.rows["cost"]))
-    rows, name = costs.rows.filter(cost=cost), plain(cost)
+    rows, name = costs.rows.filter(cost=cost), sanitise(cost)
     status = pl.when("on front").then(pl.lit(ON_FRONT)).otherwise(pl.lit(DOMINATED)).alias("status")
     points = rows.select(
         pl.Series("system", inputs.make_labels(rows["system"].to_list()), dtype=pl.String),
@@ -441,11 +441,11 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         width=WIDTH,
         height=320,
         title=theme.write_title(
-            f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the Pareto"
+            f"{mean} and {name}: {len(front)} of {inflect(len(points), 'system')} on the Pareto"
             " front",
             "Line: best mean up to each cost.",
         ),
-        description=f"Means of {counted(len(points), 'system')} against {name}. On the Pareto"
+        description=f"Means of {inflect(len(points), 'system')} against {name}. On the Pareto"
         f" front: {front_names}.",
     )
 
@@ -523,9 +523,9 @@ def measure_scatter(
         height=SIDE,
         title=theme.write_title(
             f"{titles[1]} against {titles[0]}",
-            f"{counted(points.height, 'system')}; {tau_text}.",
-            f"Excluded: {counted(n_excluded, 'system')} without a score." if n_excluded else "",
+            f"{inflect(points.height, 'system')}; {tau_text}.",
+            f"Excluded: {inflect(n_excluded, 'system')} without a score." if n_excluded else "",
         ),
-        description=f"Scatter plot of {counted(points.height, 'system')}: {titles[1]} against"
+        description=f"Scatter plot of {inflect(points.height, 'system')}: {titles[1]} against"
         f" {titles[0]}; {tau_text}.",
     )

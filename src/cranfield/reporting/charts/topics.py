@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.arrays import best_first, round_for_ranking
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.base.text import counted
+from cranfield.base.arrays import argsort_best, round_for_ranking
+from cranfield.base.errors import CranfieldError, PolicyError, quote
+from cranfield.base.text import inflect
 from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.averages import Averages
 from cranfield.scores.one_measure import find_label
@@ -90,7 +90,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
             pair.note,
         ),
         description=f"Bars of the difference in {pair.title}, {first_name} minus {second_name}, for"
-        f" {counted(len(topics), 'topic')}, best for {first_name} first; mean {mean:.4f}."
+        f" {inflect(len(topics), 'topic')}, best for {first_name} first; mean {mean:.4f}."
         f" {'; '.join(pair.outcome_labels)}.",
     )
 
@@ -138,7 +138,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
         width=SIDE,
         height=SIDE,
         title=theme.write_title(f"Two systems by topic: {pair.title}", pair.note),
-        description=f"Scatter plot of {pair.title} of {counted(pair.frame.height, 'topic')}:"
+        description=f"Scatter plot of {pair.title} of {inflect(pair.frame.height, 'topic')}:"
         f" {pair.names[0]} against {pair.names[1]}, with the diagonal."
         f" {'; '.join(pair.outcome_labels)}.",
     )
@@ -172,14 +172,12 @@ def _make_pair(scores: Any, first: str, second: str) -> _SystemPair:
     topic_scores = inputs.check_drawable(scores)
     columns = find_label(first, topic_scores.systems), find_label(second, topic_scores.systems)
     if columns[0] == columns[1]:
-        raise PolicyError(
-            f"expected two distinct systems, got {quoted(first)} and {quoted(second)}"
-        )
+        raise PolicyError(f"expected two distinct systems, got {quote(first)} and {quote(second)}")
     pairs = Pairs(topic_scores.values, np.array(columns[:1]), np.array(columns[1:]))
     difference = pairs.compute_differences()[0]
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
-        raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
+        raise CranfieldError(f"no topic has scores of both {quote(first)} and {quote(second)}")
     system_labels = inputs.make_labels(topic_scores.systems)
     names = system_labels[columns[0]], system_labels[columns[1]]
     sign = np.sign(-difference if topic_scores.lower_is_better else difference)[has_scores]
@@ -202,7 +200,7 @@ def _make_pair(scores: Any, first: str, second: str) -> _SystemPair:
             "kind": [outcome_labels[{1: 0, -1: 1, 0: 2}[int(value)]] for value in sign],
         }
     )
-    note = f"Excluded: {counted(n_missing, 'topic')} without scores of both systems."
+    note = f"Excluded: {inflect(n_missing, 'topic')} without scores of both systems."
     return _SystemPair(
         frame,
         names,
@@ -253,7 +251,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     topics = inputs.make_labels(topic_scores.topics)
     names = inputs.make_labels(topic_scores.systems)
     topic_means = Averages(topic_scores.values.T).mean()
-    order = best_first(round_for_ranking(topic_means), topic_scores.lower_is_better)
+    order = argsort_best(round_for_ranking(topic_means), topic_scores.lower_is_better)
     height, size = theme.size_cells(len(names))
     width, topic_size = theme.size_cells(len(topics))
     has_all_labels = len(topics) * width <= MAX_WIDTH
@@ -274,7 +272,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         inputs.list_cells(topic_scores, ~np.isnan(topic_scores.values), names, topics)
     ).mark_rect(aria=False)
     n_missing = int(np.isnan(topic_scores.values).sum())
-    counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
+    counts = f"{inflect(len(names), 'system')}, {inflect(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=theme.encode_columns(
             "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **axis

@@ -8,8 +8,8 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.errors import CranfieldError, check_integer, check_proportion
-from cranfield.base.proportions import wilson
-from cranfield.base.text import counted, plain
+from cranfield.base.proportions import compute_wilson
+from cranfield.base.text import inflect, sanitise
 from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
@@ -70,7 +70,7 @@ def clicks_by_rank_chart(
         raise CranfieldError("expected at least one shown result, got no results")
     n_shown = frame["shown"].to_numpy().astype(np.float64)
     proportion = frame["clicked"].to_numpy() / n_shown
-    low, high = wilson(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
+    low, high = compute_wilson(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
     variants = make_labels([no_variant if name is None else name for name in names])
@@ -80,7 +80,7 @@ def clicks_by_rank_chart(
         pl.Series("low", low),
         pl.Series("high", high),
     )
-    pages, n_clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
+    pages, n_clicked = inflect(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = theme.draw_bands(
         frame,
         _make_rank_axis(frame),
@@ -95,7 +95,7 @@ def clicks_by_rank_chart(
             " independent.",
         ),
         description=f"Proportion of clicked results by rank, {pages},"
-        f" {counted(n_clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
+        f" {inflect(n_clicked, 'clicked result')}, of {inflect(len(variants), 'variant')}.",
     )
     return theme.apply_theme(lines)
 
@@ -128,10 +128,10 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     frame = ranks.select(
         "rank", "pages", model=pl.lit(pl.Series(models, dtype=pl.String)), value=kind
     )
-    pages = counted(ranks["pages"][0], "page")
+    pages = inflect(ranks["pages"][0], "page")
     is_infinite = pl.col("value").is_infinite()
     omitted = ", ".join(frame.filter(is_infinite)["model"].unique(maintain_order=True))
-    note = f" Infinite values of {plain(omitted)} are omitted." if omitted else ""
+    note = f" Infinite values of {sanitise(omitted)} are omitted." if omitted else ""
     tip = theme.make_tips("model:N", "rank:Q", "pages", "value", format=",.4~f")
     line = theme.start_chart(frame).mark_line(point=True)
     channels = theme.encode_colours("model", names)
@@ -143,8 +143,8 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
         title=theme.write_title(
             f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
         ),
-        description=f"{kind.capitalize()} by rank, for {counted(len(names), 'click model')} on"
-        f" {pages}: {plain(', '.join(evaluation.names))}.",
+        description=f"{kind.capitalize()} by rank, for {inflect(len(names), 'click model')} on"
+        f" {pages}: {sanitise(', '.join(evaluation.names))}.",
     )
 
 
@@ -198,7 +198,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     frame = frame.with_columns(pl.selectors.float().replace([np.inf, -np.inf, np.nan], None))
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift, as the means of the control are 0")
-    ratio = plain("; ".join(report.sample_ratio.heading()))
+    ratio = sanitise("; ".join(report.sample_ratio.heading()))
     note = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
     if not report.stopped and report.correction != "none":
         note = f"{report.interval_scope} {note}".lstrip()
@@ -221,11 +221,11 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         format="+~%",
         width=WIDTH,
         title=theme.write_title(
-            "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
+            "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {sanitise(report.unit)}",
             ratio,
             f"{note}.",
         ),
-        description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
+        description=f"Lifts of {inflect(len(report.metrics), 'metric')} over the control:"
         f" {theme.format_counts(frame['verdict'], MARKERS)}. {ratio}.",
     )
 
@@ -258,12 +258,12 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     frame = frame.select(
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
-    units = alt.X("units:Q", title=f"{plain(report.unit)}s")
+    units = alt.X("units:Q", title=f"{sanitise(report.unit)}s")
     tip = theme.make_tips("variant:N", "units", format=",")
     tip += theme.make_tips("difference", "low", "high", "p", format=".4g")
     channels = theme.encode_colours("variant", list(names.values()))
-    difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
-    looks = counted(frame["units"].n_unique(), "look")
+    difference = alt.Y("difference:Q", title=f"difference in {sanitise(metric)}")
+    looks = inflect(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.stopped else valid_intervals
     return theme.combine_layers(
@@ -271,9 +271,12 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         theme.draw_bands(frame, units, difference, channels, tip),
         width=WIDTH,
         height=260,
-        title=theme.write_title(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
+        title=theme.write_title(
+            f"Difference in {sanitise(metric)} over time", f"{sanitise(note)}."
+        ),
         description=(
-            f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
+            f"Difference in {sanitise(metric)} from the control at {looks}, with confidence"
+            " intervals."
         ),
     )
 

@@ -16,7 +16,7 @@ from cranfield.base.errors import (
     CranfieldWarning,
     MeasureError,
     PolicyError,
-    quoted,
+    quote,
     warn,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -245,7 +245,7 @@ def collect_contents(
         if item.systems != systems:
             raise CranfieldError(
                 "a report requires the same systems in the same order for all measures, got"
-                f" different systems for {quoted(item.measure)}"
+                f" different systems for {quote(item.measure)}"
             )
     names = _make_unique_names(items)
     parts = tuple(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, best_first, round_for_ranking
+from cranfield.base.arrays import Floats, argsort_best, round_for_ranking
 from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -84,7 +84,7 @@ def count_overall_decimals(part: MeasurePart) -> int:
 
 def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     by_topic = part.scores.over_shards()
-    easiest = best_first(
+    easiest = argsort_best(
         round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
     )
     with np.errstate(invalid="ignore"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.text import counted, pluralise
+from cranfield.base.text import inflect, pluralise
 from cranfield.online.experiments.report import (
     ALARM_PVALUE,
     STOPPED,
@@ -40,7 +40,7 @@ def render_experiment(
         "variant": len(report.variants),
         "metric": len(report.metrics),
     }
-    counts = ", ".join(counted(count, noun) for noun, count in sizes.items())
+    counts = ", ".join(inflect(count, noun) for noun, count in sizes.items())
     looks = [] if report.looks is None else _draw_look_charts(report, report.looks, pluralise(unit))
     segments = _make_segment_tables(report)
     headings = {

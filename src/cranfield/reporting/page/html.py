@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from cranfield.base.text import capitalise, counted, html, plain
+from cranfield.base.text import capitalise, escape_html, inflect, sanitise
 from cranfield.tabular import as_cell
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Html(str):
 
 def escape(value: object) -> Html:
     """Escape a value unless it is HTML; unprintable characters are replaced by their codes."""
-    return value if isinstance(value, Html) else Html(html(str(value)))
+    return value if isinstance(value, Html) else Html(escape_html(str(value)))
 
 
 def format_name(name: str) -> Html:
@@ -39,7 +39,7 @@ def format_name(name: str) -> Html:
 
 def make_label(name: str) -> str:
     """Make a name printable and not empty."""
-    return plain(name) or EMPTY_LABEL
+    return sanitise(name) or EMPTY_LABEL
 
 
 def assemble_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
@@ -85,7 +85,7 @@ def make_environment(package: str, folder: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"as_cell": as_cell, "capitalised": capitalise, "counted": counted}
+    environment.filters |= {"as_cell": as_cell, "capitalised": capitalise, "counted": inflect}
     environment.filters |= {"named": format_name, "sentence": make_sentence}
     environment.filters["label"] = lambda name: make_label(str(name))
     return environment

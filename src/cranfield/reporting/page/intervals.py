@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.text import capitalise, counted
+from cranfield.base.arrays import Floats, Indices, argsort_best
+from cranfield.base.text import capitalise, inflect
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import (
     count_overall_decimals,
@@ -53,7 +53,7 @@ def draw_systems(part: MeasurePart) -> Html | None:
         texts[systems.index(figure.baseline)] = "baseline"
     bounds = figure.values, figure.low, figure.high
     rows = _make_rows(range(len(systems)), systems, texts, figure.styles, bounds)
-    title = f"{make_label(part.name)}: {counted(len(systems), 'system')}, best first"
+    title = f"{make_label(part.name)}: {inflect(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
         rows[figure.order], title, band=figure.band, has_zero=bool(figure.baseline)
@@ -90,7 +90,7 @@ class SystemValues(NamedTuple):
 
 def _arrange_means(part: MeasurePart) -> SystemValues:
     return SystemValues(
-        order=best_first(part.overall, part.scores.lower_is_better),
+        order=argsort_best(part.overall, part.scores.lower_is_better),
         values=part.overall,
         low=part.overall,
         high=part.overall,
@@ -299,7 +299,7 @@ def _draw_rows(
     )
     notes = []
     if n_beyond := int(np.count_nonzero(side)):
-        subject = f"{counted(n_beyond, noun)} {'lies' if n_beyond == 1 else 'lie'}"
+        subject = f"{inflect(n_beyond, noun)} {'lies' if n_beyond == 1 else 'lie'}"
         notes.append(
             f"{subject} beyond the axis and {'has' if n_beyond == 1 else 'have'} an arrow instead"
             " of a dot; the numbers are on the right."

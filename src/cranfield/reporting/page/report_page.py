@@ -13,8 +13,8 @@ from typing import Any
 from cranfield.assess.judges.bias import SelfPreference
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.assess.judges.rankings import JudgeRankings
-from cranfield.base.errors import PolicyError, check_list, quoted
-from cranfield.base.files import whole_file
+from cranfield.base.errors import PolicyError, check_list, quote
+from cranfield.base.files import open_atomically
 from cranfield.collection.policies import CHOICES, NUMBER_EFFECTS
 from cranfield.reporting.charts.saving import ScriptEncoder
 from cranfield.reporting.page import sections
@@ -178,7 +178,7 @@ def report(
     target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:
         raise PolicyError(
-            f"expected a path that ends in .html, as the report is HTML, got {quoted(fspath(path))}"
+            f"expected a path that ends in .html, as the report is HTML, got {quote(fspath(path))}"
         )
     if isinstance(inputs, PathLike):
         inputs = [inputs]
@@ -199,7 +199,7 @@ def report(
         contents = collect_contents(results, title=title, scales=scales, jobs=jobs, **options)
         contents = replace(contents, inputs=files, command=command_text, date=date)
         text = render_page(replace(contents, judges=judge_results))
-    with whole_file(target) as out:
+    with open_atomically(target) as out:
         out.write(text.encode())
     return target
 

@@ -14,9 +14,9 @@ import polars
 import scipy
 
 from cranfield.assess.judges.comparison import JudgeComparison
-from cranfield.base.arrays import best_first, is_best_value
-from cranfield.base.errors import file_error
-from cranfield.base.text import capitalise, counted, plain
+from cranfield.base.arrays import argsort_best, is_best_value
+from cranfield.base.errors import make_file_error
+from cranfield.base.text import capitalise, inflect, sanitise
 from cranfield.base.version import __version__
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents, remove_advice
 from cranfield.reporting.page.data import count_overall_decimals
@@ -70,7 +70,7 @@ def describe_coverage(contents: PageContents) -> list[str]:
         row = max(rows_with_ties, key=lambda row: row.n_tied)
         verb = "has" if len(rows_with_ties) == 1 else "have"
         lines.append(
-            f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most in"
+            f"{inflect(len(rows_with_ties), 'system')} {verb} documents with tied scores, most in"
             f" {make_label(row.system)} ({row.n_tied:,} of {row.n_retrieved:,});"
             f" the policy for ties is {judged.policies.ties}."
         )
@@ -145,7 +145,7 @@ def _describe_best(part: MeasurePart) -> str:
     score = f"{values[best_systems[0]]:.{count_overall_decimals(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{make_label(names[0])} scores {score} on {make_label(part.name)}."
-    all_systems = counted(len(values), "system")
+    all_systems = inflect(len(values), "system")
     best = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
     has_score = ~np.isnan(part.scores.values)
     if (has_score == has_score[:, :1]).all():
@@ -169,7 +169,7 @@ def write_verdict(meaning: Meaningfulness) -> str:
 def describe_method(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
     lines = comparison.heading()
-    lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
+    lines[0] = lines[0].removeprefix(f"{sanitise(comparison.measure)}: ")
     return list(map(make_sentence, lines))
 
 
@@ -190,10 +190,10 @@ def describe_best_judge(result: object) -> str:
     if not isinstance(result, JudgeComparison):
         return ""
     column = result.statistics.index("alpha")
-    best = int(best_first(result.values[:, column])[0])
+    best = int(argsort_best(result.values[:, column])[0])
     tables = result.values, result.low, result.high
     alpha, low, high = (float(table[best, column]) for table in tables)
-    sizes = f"{counted(len(result.judges), 'judge')} on {counted(len(result.topics), 'topic')}"
+    sizes = f"{inflect(len(result.judges), 'judge')} on {inflect(len(result.topics), 'topic')}"
     if np.isnan(alpha):
         return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
@@ -237,7 +237,7 @@ def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, 
         values = (_format_value(value, count_overall_decimals(part)) for value in part.overall)
         columns.append([*zip(values, is_best, strict=True)])
     first_part = contents.parts[0]
-    order = best_first(first_part.overall, first_part.scores.lower_is_better).tolist()
+    order = argsort_best(first_part.overall, first_part.scores.lower_is_better).tolist()
     return [(k, [column[k] for column in columns]) for k in order]
 
 
@@ -282,7 +282,7 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
             with Path(name).open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, ValueError) as error:
-            raise file_error(error, "read", name) from error
+            raise make_file_error(error, "read", name) from error
         hashes.append((Path(name).name, digest))
     return tuple(hashes)
 

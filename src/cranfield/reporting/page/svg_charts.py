@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.text import plain
+from cranfield.base.text import sanitise
 from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import format_number
 
@@ -90,7 +90,7 @@ def draw_bars(
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     bounds = widen_range(low, high, MAX_TICKS) if low < high else widen_range(-1.0, 1.0, MAX_TICKS)
-    short_names = [shorten_name(plain(name), MAX_LETTERS, 0) for name in names]
+    short_names = [shorten_name(sanitise(name), MAX_LETTERS, 0) for name in names]
     sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
         "for-wide": _lay_out_bars(short_names, values, sign, bounds, is_vertical=True),

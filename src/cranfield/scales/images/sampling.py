@@ -34,8 +34,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import named_stream
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import make_named_stream
 from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.images.representation import Gaps, join_counted_ranges
 
@@ -314,7 +314,7 @@ class SampledImage:
         return n_samples - n_samples % CHUNK_SIZE
 
     def _make_stream(self, index: int) -> np.random.Generator:
-        return named_stream(self.seed, "image", index)
+        return make_named_stream(self.seed, "image", index)
 
     @property
     def size(self) -> int:
@@ -386,7 +386,9 @@ class SampledImage:
             matches = heads.find_matches(state, residue)
             return np.bincount(index[matches], minlength=values[chunk].size)
 
-        ties = np.concatenate(in_threads(count_chunk, range(0, values.size, CHUNK_SIZE), self.jobs))
+        ties = np.concatenate(
+            map_in_threads(count_chunk, range(0, values.size, CHUNK_SIZE), self.jobs)
+        )
         # The pair that was drawn itself has its value.
         assert ties.min() > 0
         return ties

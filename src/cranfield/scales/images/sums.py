@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
 from cranfield.scales.forms.form import compute_inverse_log, iterate_precisions, scale_inverse_log
 from cranfield.scales.images.representation import (
@@ -386,7 +386,7 @@ class SummedImage:
         if n_outer * n_runs > MAX_LOOKUPS:
             raise PolicyError(
                 f"the measure has {self.size:,} possible values, and ranking"
-                f" {counted(n_runs, 'run')} among them exactly would take many hours; use shorter"
+                f" {inflect(n_runs, 'run')} among them exactly would take many hours; use shorter"
                 " runs, fewer grades or fewer runs"
             )
 

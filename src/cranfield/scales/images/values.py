@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError, as_numbers, check_integer
 from cranfield.base.kinds import Integer, check_arguments
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split_form
 from cranfield.scales.forms.form import (
@@ -272,7 +272,7 @@ class Image:
         if not depends_on_recall_base(self.measure):
             return ""
         return (
-            f" on a topic with {counted(len(self.judgments), 'judged document')}; pass the recall"
+            f" on a topic with {inflect(len(self.judgments), 'judged document')}; pass the recall"
             " base of the topic, on which values depend, such as judgments=3"
         )
 
@@ -501,7 +501,7 @@ def make_topic_image(
     max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"the possible values of {measure} differ between topics and must be listed for each topic;"
-        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}, got"
+        f" with {inflect(grades + 1, 'grade')} use a length of at most about {max_length}, got"
         f" {length}"
     )
 
@@ -596,11 +596,11 @@ def _enumerate_image(
     max_runs = min(MAX_ENUMERATED, max(1, MAX_READ_RANKS // (n_ranks or 1)))
     if has_more_runs(max_runs, length, grades):
         max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
-        reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
+        reading = "" if n_ranks is None else f" to {inflect(n_ranks, 'rank')}"
         advice = f"; use a length of at most {max_length}" if max_length else ""
         raise PolicyError(
             f"finding the possible values of {measure} requires scoring every run{reading}, but"
-            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')}"
+            f" {grades + 1}^{length} runs of length {length} with {inflect(grades + 1, 'grade')}"
             f" are too many{advice}"
         )
     runs = all_runs(length, grades)

@@ -24,7 +24,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads, iterate_in_threads
+from cranfield.base.parallel import iterate_in_threads, map_in_threads
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.images.representation import (
     ExactImage,
@@ -404,7 +404,7 @@ class WindowedImage(ExactImage):
             np.add.at(n_equal, query[difference == 0], weight[difference == 0])
             return n_lower, n_equal
 
-        blocks = in_threads(count_block, range(0, unique.size, step), self.jobs)
+        blocks = map_in_threads(count_block, range(0, unique.size, step), self.jobs)
         n_lower, n_equal = (
             np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.arrays import Floats, slice_rows
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.scores import Scores
@@ -413,7 +413,7 @@ def resample_own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     counts = draw_topic_counts(options.resamples, family.pairs.n_topics, options.seed)
     maxima = np.empty((family.pairs.n_systems, options.resamples))
-    for rows in row_slices(options.resamples, len(maxima), BLOCK_MEANS):
+    for rows in slice_rows(options.resamples, len(maxima), BLOCK_MEANS):
         means, errors = family.resample(counts[rows])
         largest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
         maxima[:, rows] = divide_by_errors(largest, errors)

@@ -17,19 +17,19 @@ from cranfield.base.arrays import (
     Bools,
     Floats,
     Indices,
-    best_first,
+    argsort_best,
     is_best_value,
-    without_noise,
+    remove_noise,
 )
 from cranfield.base.errors import (
     PolicyError,
     as_numbers,
     check_number,
     check_proportion,
-    quoted,
+    quote,
 )
 from cranfield.base.scale_types import Scale
-from cranfield.base.text import counted, plain
+from cranfield.base.text import inflect, sanitise
 from cranfield.result import Column, Columns, declare_bounds
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, name_method
@@ -150,7 +150,7 @@ def describe_missing_intervals(n_pairs: int) -> list[str]:
     if not n_pairs:
         return []
     return [
-        f"{counted(n_pairs, 'pair')} without an interval: the test decision is not based on the"
+        f"{inflect(n_pairs, 'pair')} without an interval: the test decision is not based on the"
         " interval, which would contradict it"
     ]
 
@@ -189,7 +189,7 @@ class PairComparison:
         low, high = self.interval
         interval = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
         return (
-            f"PairComparison({quoted(self.first)} {self._between} {quoted(self.second)}:"
+            f"PairComparison({quote(self.first)} {self._between} {quote(self.second)}:"
             f" {self.difference:.4g},{interval} p = {format_pvalue(self.pvalue)})"
         )
 
@@ -364,11 +364,11 @@ class ComparedPairs:
         if not pairs.size:
             return []
         k = pairs[0]
-        names = plain(self.systems[self.first[k]]), plain(self.systems[self.second[k]])
+        names = sanitise(self.systems[self.first[k]]), sanitise(self.systems[self.second[k]])
         better, worse = names if self.direction[k] > 0 else names[::-1]
         verb = "favours" if pairs.size == 1 else "favour"
         return [
-            f"{pairs.size:,} of {counted(self.count(), 'significant difference')} {verb} a system"
+            f"{pairs.size:,} of {inflect(self.count(), 'significant difference')} {verb} a system"
             f" without the better {self.mean_of}, such as {better} over {worse}: this test is about"
             f" the {self.interval_of}, not the {self.mean_of}"
         ]
@@ -394,7 +394,7 @@ class ComparedPairs:
     @property
     def order(self) -> Indices:
         """Indices of the systems, from the best mean to the worst; ties keep their order."""
-        return best_first(without_noise(self.means), self.lower_is_better)
+        return argsort_best(remove_noise(self.means), self.lower_is_better)
 
     @property
     def best(self) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.errors import PolicyError, quote
+from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.compared_pairs import (
     LINEAR,
@@ -259,9 +259,9 @@ class Equivalence(Result):
         comparison = self.comparison
         verdicts = ", ".join(f"{n_pairs:,} {verdict}" for verdict, n_pairs in self.count().items())
         lines = [
-            f"{measure_prefix(comparison.measure)}Equivalence within {self.requested_margin}:"
+            f"{format_prefix(comparison.measure)}Equivalence within {self.requested_margin}:"
             f" {comparison.info.title}; alpha {comparison.alpha:g}",
-            f"{counted(len(comparison), 'pair')}: {verdicts}",
+            f"{inflect(len(comparison), 'pair')}: {verdicts}",
             f"low, high: {100 * self.level:.4g}% confidence interval of the"
             f" {comparison.interval_of}, {self.scope}",
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
@@ -308,7 +308,7 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
         size = np.nan
     if isinstance(margin, bool) or not (np.isfinite(size) and size > 0):
         raise PolicyError(
-            f"margin must be a number above 0 or a percentage such as '2%', got {quoted(margin)}"
+            f"margin must be a number above 0 or a percentage such as '2%', got {quote(margin)}"
         )
     return size, text.endswith("%")
 

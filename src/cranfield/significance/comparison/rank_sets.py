@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats, Indices, best_first, without_noise
+from cranfield.base.arrays import Floats, Indices, argsort_best, remove_noise
 from cranfield.base.errors import check_integer, check_proportion
-from cranfield.base.text import counted, measure_prefix
+from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
 
@@ -135,7 +135,7 @@ class RankSets(Result):
     @property
     def order(self) -> Indices:
         """Indices of the systems, from the best mean to the worst."""
-        return best_first(without_noise(self.means), self.lower_is_better)
+        return argsort_best(remove_noise(self.means), self.lower_is_better)
 
     def _frame(self) -> pl.DataFrame:
         systems = pl.Series(self.systems, dtype=pl.String)
@@ -148,11 +148,11 @@ class RankSets(Result):
     def heading(self) -> list[str]:
         marginal = "; own from, own to: marginal confidence sets"
         lines = [
-            f"{measure_prefix(self.measure)}ranks by {self.method}",
-            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')}",
+            f"{format_prefix(self.measure)}ranks by {self.method}",
+            f"{inflect(len(self.systems), 'system')}, {inflect(self.n_topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
             f" ranks{'' if self.own_pvalues is None else marginal}",
-            f"{counted(len(self.among_best()), 'system')} may be the best",
+            f"{inflect(len(self.among_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")

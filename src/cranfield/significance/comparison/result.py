@@ -11,10 +11,10 @@ import polars as pl
 from scipy.special import bdtrc, ndtri
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import ArgumentError, PolicyError, quoted
-from cranfield.base.scale_types import scale_with_article
-from cranfield.base.showing import WithProse
-from cranfield.base.text import counted, measure_prefix, plain
+from cranfield.base.errors import ArgumentError, PolicyError, quote
+from cranfield.base.scale_types import format_scale_type
+from cranfield.base.showing import ProseMixin
+from cranfield.base.text import format_prefix, inflect, sanitise
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_label
@@ -73,7 +73,7 @@ def describe_inputs(scores: Scores, info: TestInfo, options: Options) -> list[st
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
             f"{name} is declared {scores.scale}, but this test assumes"
-            f" {scale_with_article(info.scale)}; {RESCALING}"
+            f" {format_scale_type(info.scale)}; {RESCALING}"
         )
     return notes
 
@@ -121,7 +121,7 @@ class AppliedTest:
             )
             if not is_unreachable:
                 yield (
-                    f"{counted(pairs.n_topics, 'topic')} are few for resampling topics (about"
+                    f"{inflect(pairs.n_topics, 'topic')} are few for resampling topics (about"
                     f" {MIN_BOOTSTRAP_TOPICS} are needed): {consequence}"
                 )
         elif correction.symmetric and len(pairs) > 1:
@@ -150,7 +150,7 @@ class AppliedTest:
         if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_COUNT_PROBABILITY:
             has, are = ("has", "is") if n_missed == 1 else ("have", "are")
             yield (
-                f"{n_missed:,} of {counted(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
+                f"{n_missed:,} of {inflect(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
                 f" unadjusted two-sided paired t-test (about {n_expected:.2g}"
                 f" {'is' if n_expected == 1 else 'are'} expected by chance) but {are} not"
                 f" significant here, where all pairs share one error term; {SEPARATE_PAIR}"
@@ -166,7 +166,7 @@ class AppliedTest:
 
     def _name_pair(self, k: int) -> str:
         pairs = self.pairs
-        return " and ".join(plain(self.systems[side[k]]) for side in (pairs.first, pairs.second))
+        return " and ".join(sanitise(self.systems[side[k]]) for side in (pairs.first, pairs.second))
 
     def _describe_sign_flips(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
@@ -180,7 +180,7 @@ class AppliedTest:
             smallest = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
-                f" possible p-value with {counted(pairs.n_topics, 'topic')} is {smallest:.4g}"
+                f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {smallest:.4g}"
             )
 
     def _describe_unreachable(self) -> Iterator[str]:
@@ -201,7 +201,7 @@ class AppliedTest:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
             min_pvalue = compute_min_flip_pvalue(n_topics, options)
-            limitation = f"an exact test of {counted(n_topics, 'difference')}"
+            limitation = f"an exact test of {inflect(n_topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
             return
@@ -228,7 +228,7 @@ def describe_borderline(
     if close_pairs.size:
         k, verb = int(close_pairs[0]), "is" if close_pairs.size == 1 else "are"
         yield (
-            f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g} that"
+            f"{inflect(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g} that"
             f" another seed may reverse the decision ({name_pair(k)}: p ="
             f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
             f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
@@ -238,7 +238,7 @@ def describe_borderline(
 def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options) -> str:
     """Return a note on a smallest possible p-value above alpha."""
     return (
-        f"no difference can be significant at {options.alpha:g} with {counted(n_topics, 'topic')}:"
+        f"no difference can be significant at {options.alpha:g} with {inflect(n_topics, 'topic')}:"
         f" no p-value can be below {smallest_pvalue:.2g}"
     )
 
@@ -274,7 +274,7 @@ def find_best_baselines(comparison: PairwiseComparison) -> list[str]:
 
 def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     """Return a note if a test may find systems to be worse than a baseline with the best mean."""
-    names = " and ".join(map(plain, find_best_baselines(comparison)))
+    names = " and ".join(map(sanitise, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
     # Some corrections cover all pairs, so that the choice of the baseline has no effect.
     if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].all_pairs:
@@ -288,7 +288,7 @@ def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
 Rows = list[list[str | Cell]]
 
 
-class PairwiseComparison(ComparedPairs, Result, WithProse):
+class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     """Comparisons of pairs of systems: differences, confidence intervals and p-values.
 
     Attributes
@@ -417,7 +417,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
             scope = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
-            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{scope}")
+            raise PolicyError(f"{quote(names[0])} and {quote(names[1])} were not compared{scope}")
         k = int(is_pair.argmax())
         sign = 1 if self.first[k] == indices[0] else -1
         low, high = sorted(sign * float(bounds[k]) for bounds in self.interval)
@@ -465,12 +465,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     def heading(self) -> list[str]:
         line = (
-            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')},"
-            f" {counted(len(self), 'pair')}: {self.count():,} significant"
+            f"{inflect(len(self.systems), 'system')}, {inflect(self.n_topics, 'topic')},"
+            f" {inflect(len(self), 'pair')}: {self.count():,} significant"
         )
         if self.baselines:
-            line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"
-        lines = [f"{measure_prefix(self.measure)}{self.method}; alpha {self.alpha:g}", line]
+            line += f"; compared with {', '.join(sanitise(name) for name in self.baselines)}"
+        lines = [f"{format_prefix(self.measure)}{self.method}; alpha {self.alpha:g}", line]
         if self.shows_pairs:
             lines.append(
                 f"low, high: {100 * (1 - self.alpha):.4g}% confidence interval of the"

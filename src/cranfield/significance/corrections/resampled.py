@@ -9,9 +9,9 @@ from math import comb
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import stream
+from cranfield.base.arrays import Floats, Indices, slice_rows
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import make_stream
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     ALL_PAIRS,
@@ -110,8 +110,8 @@ def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Float
         return maxima
 
     n_systems = sum(family.pairs.n_systems for family in families)
-    slices = list(row_slices(options.resamples, n_systems, BLOCK_MEANS))
-    return np.sort(np.concatenate(in_threads(find_maxima, slices, options.jobs)))
+    slices = list(slice_rows(options.resamples, n_systems, BLOCK_MEANS))
+    return np.sort(np.concatenate(map_in_threads(find_maxima, slices, options.jobs)))
 
 
 def divide_by_errors(largest: Floats, errors: Floats) -> Floats:
@@ -275,7 +275,7 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     def resample(rows: slice) -> Floats:
         return np.concatenate([family.resample(counts[rows]) for family in families])
 
-    slices = list(row_slices(options.resamples, oriented_statistic.size, BLOCK_MEANS))
+    slices = list(slice_rows(options.resamples, oriented_statistic.size, BLOCK_MEANS))
     thresholds = oriented_statistic * (1 - RELATIVE_TOLERANCE * np.sign(oriented_statistic))
     return step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
 
@@ -301,7 +301,7 @@ def step_down_pvalues(
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
-    n_reaching, maxima = zip(*in_threads(count_reaching, slices, options.jobs), strict=True)
+    n_reaching, maxima = zip(*map_in_threads(count_reaching, slices, options.jobs), strict=True)
     pvalue = estimate_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
     return pvalue, np.sort(np.concatenate(maxima))
@@ -354,7 +354,7 @@ def adjust_by_max_t(pairs: Pairs, options: Options) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
         return pairs.subtract(sums) * weight[:, None]
 
-    slices = list(row_slices(len(signs), len(pairs), BLOCK_VALUES))
+    slices = list(slice_rows(len(signs), len(pairs), BLOCK_VALUES))
     pvalue, _ = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
     pvalue[norm == 0] = 1.0
     return pvalue
@@ -416,15 +416,15 @@ def permute_ranges(integers: Floats, options: Options) -> Floats:
     """Return the range of the sums of systems in each permutation of the topics' scores."""
     n_topics, n_systems = integers.shape
     out = np.empty(options.resamples)
-    slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))
+    slices = list(slice_rows(options.resamples, integers.size, BLOCK_SCORES))
 
     def permute_slice(k: int) -> None:
         # One random stream for each slice, so that results do not depend on threads.
-        rng = stream(options.seed, k)
+        rng = make_stream(options.seed, k)
         values = np.tile(integers, (slices[k].stop - slices[k].start, 1))
         rng.permuted(values, axis=1, out=values)
         sums = values.reshape(-1, n_topics, n_systems).sum(axis=1)
         out[slices[k]] = sums.max(axis=1) - sums.min(axis=1)
 
-    in_threads(permute_slice, range(len(slices)), options.jobs)
+    map_in_threads(permute_slice, range(len(slices)), options.jobs)
     return out

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
-from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.arrays import Floats, slice_rows
 from cranfield.base.errors import PolicyError, as_numbers, check_integer, check_number
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
@@ -130,7 +130,7 @@ class StudentisedMaximum:
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         n_points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
-        for rows in row_slices(q.size, n_points, 2**19):
+        for rows in slice_rows(q.size, n_points, 2**19):
             lowest = lower + shift[rows, None]
             widths = (upper - lowest) / (n_points - 1)
             x = lowest + widths * np.arange(n_points)
@@ -235,7 +235,7 @@ def compute_range_tail(w: Floats, n_groups: int) -> Floats:
     weights = np.exp(log_density) * STEP
     below = ndtr(z)
     out = np.empty(w.shape)
-    for rows in row_slices(w.size, z.size, 2**18):
+    for rows in slice_rows(w.size, z.size, 2**18):
         # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
         out[rows] = compute_any_probability(n_groups - 1, ndtr(z - w[rows, None]) / below) @ weights
     return np.minimum(out, 1.0)
@@ -329,7 +329,7 @@ def _compute_maximum_tail(w: Floats, n_comparisons: int, is_two_sided: bool) -> 
     z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
     weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
     out = np.empty(distance.shape[0])
-    for rows in row_slices(out.size, z.size, 2**18):
+    for rows in slice_rows(out.size, z.size, 2**18):
         probability = ndtr(-z - distance[rows])
         if is_two_sided:
             probability = probability + ndtr(z - distance[rows])

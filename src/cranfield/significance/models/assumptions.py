@@ -12,7 +12,7 @@ from scipy.special import fdtrc, ndtri
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, check_proportion
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import ROUNDING
 
@@ -181,7 +181,7 @@ class Assumptions(Result):
         Sincich (2012). Their statement that unequal variances hardly affect a balanced design is
         true for independent scores, but not for scores on the same topics (Huynh and Feldt, 1976).
         """
-        topics = counted(self.n_topics, "topic")
+        topics = inflect(self.n_topics, "topic")
         lines = []
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
@@ -222,7 +222,7 @@ class Assumptions(Result):
         return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_systems, 'system')}"
+        sizes = f"{inflect(self.n_topics, 'topic')}, {inflect(self.n_systems, 'system')}"
         return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.errors import CranfieldError, InputError, quote
 from cranfield.base.kinds import Probability, check_arguments
-from cranfield.base.text import counted, measure_prefix, some_of
+from cranfield.base.text import format_prefix, inflect, list_some
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
@@ -107,8 +107,8 @@ class FactorialAnova(Result):
     def heading(self) -> list[str]:
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
-            f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
-            f"{counted(self.n_topics, 'topic')} x {grid}; interactions with topics are the error",
+            f"{format_prefix(self.measure)}analysis of variance, {self.anova.model}",
+            f"{inflect(self.n_topics, 'topic')} x {grid}; interactions with topics are the error",
             "pairs: Tukey's HSD for the pairs of each factor,"
             f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: levels"
             f" whose intervals do not overlap differ significantly (alpha {self.alpha:g})",
@@ -193,7 +193,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     cube = _arrange_cube(topic_scores.values, topic_scores.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
-        notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
+        notes.append(f"{inflect(n_incomplete, 'topic')} excluded, as a score is missing")
     if is_complete.sum() < 2:
         raise CranfieldError(
             f"expected two topics or more with a score of every system, got {is_complete.sum()}"
@@ -225,13 +225,13 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
     source = system_table.table.source
     for name in system_table.names:
         if fold_name(name) in {TOPIC, "error", "total"}:
-            reason = f"a factor must not have the name {quoted(name)}; rename its column"
+            reason = f"a factor must not have the name {quote(name)}; rename its column"
             raise InputError(reason, source=source)
     rows = system_table.rows
-    if missing := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
-        n_systems = counted(len(missing), "system")
+    if missing := [quote(systems[k]) for k in rows.is_null().arg_true()]:
+        n_systems = inflect(len(missing), "system")
         reason = f"expected a row for each system with scores, {n_systems} missing"
-        raise InputError(f"{reason}: {some_of(missing, 3)}", source=source)
+        raise InputError(f"{reason}: {list_some(missing, 3)}", source=source)
     frame = system_table.table.frame.select(system_table.names)[rows]
     return frame.to_dict(as_series=False), list(system_table.notes)
 
@@ -253,8 +253,8 @@ def _arrange_cube(
     shape = [len(factor_levels) for factor_levels in grid.values()]
     if invalid is not None:
         names_and_levels = zip(grid, invalid, strict=True)
-        combination = ", ".join(f"{name} {quoted(level)}" for name, level in names_and_levels)
-        names = some_of([quoted(systems[k]) for k in systems_of.get(invalid, [])], 3)
+        combination = ", ".join(f"{name} {quote(level)}" for name, level in names_and_levels)
+        names = list_some([quote(systems[k]) for k in systems_of.get(invalid, [])], 3)
         count = f"several systems ({names})" if names else "no system"
         sizes = " x ".join(map(str, shape))
         advice = "remove columns that are not factors" + ", or keep one of these" * bool(names)

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.special import expit, fdtrc, logit, ndtr, ndtri, xlogy
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quote
 from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, choice, parameter
-from cranfield.base.text import counted, measure_prefix, some_of
+from cranfield.base.text import format_prefix, inflect, list_some
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import (
     PAIR_COLUMNS,
@@ -347,9 +347,9 @@ class GlmComparison(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}generalised linear model {self.model}, correction"
+            f"{format_prefix(self.measure)}generalised linear model {self.model}, correction"
             f" {self.correction}",
-            f"{counted(self.n_topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
+            f"{inflect(self.n_topics, 'topic')}, {inflect(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
             f"test that all systems are equal: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
@@ -424,7 +424,7 @@ def compare_glm(
         notes.append(describe_excluded_topics(excluded_topics))
     if excluded_systems := np.array(used_scores.systems)[~fit.has_system].tolist():
         notes.append(
-            f"pairs with {some_of(map(quoted, excluded_systems), 3)} are not tested, as these"
+            f"pairs with {list_some(map(quote, excluded_systems), 3)} are not tested, as these"
             " systems have only scores of 0, or only scores of 1"
         )
     return GlmComparison(
@@ -446,6 +446,6 @@ def compare_glm(
 def describe_excluded_topics(topics: Sequence[str]) -> str:
     """Return a note on topics that a model excludes."""
     return (
-        f"glm excludes {counted(len(topics), 'topic')} with only scores of 0, or only scores of 1:"
-        f" {some_of(map(quoted, topics), 3)}"
+        f"glm excludes {inflect(len(topics), 'topic')} with only scores of 0, or only scores of 1:"
+        f" {list_some(map(quote, topics), 3)}"
     )

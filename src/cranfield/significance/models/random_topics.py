@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Floats, Indices, slice_rows
 from cranfield.base.errors import CranfieldError
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import stream
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import make_stream
 from cranfield.significance.differences import (
     ROUNDING,
     Model,
@@ -414,10 +414,10 @@ class Refits:
         integer_squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((n_systems, options.resamples))
         root_ms_errors = np.empty(options.resamples)
-        slices = list(row_slices(options.resamples, flat.size, DRAWS_PER_BLOCK))
+        slices = list(slice_rows(options.resamples, flat.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
-            rng = stream(options.seed, k)
+            rng = make_stream(options.seed, k)
             rows = slices[k]
             shape = (rows.stop - rows.start, n_systems, n_topics, n_shards)
             draws = rng.integers(0, flat.size, size=shape)
@@ -438,7 +438,7 @@ class Refits:
             effects[:, rows] = system_sums.T * (unit / (n_topics * n_shards))
             root_ms_errors[rows] = np.sqrt(np.maximum(total_ss - explained_ss, 0.0) / df)
 
-        in_threads(refit, range(len(slices)), options.jobs)
+        map_in_threads(refit, range(len(slices)), options.jobs)
         return cls(effects, root_ms_errors)
 
     def studentise(self, pairs: Pairs, root_ms_error: float) -> Floats:

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices, row_slices
-from cranfield.base.parallel import in_threads
-from cranfield.base.streams import stream
+from cranfield.base.arrays import Floats, Indices, slice_rows
+from cranfield.base.parallel import map_in_threads
+from cranfield.base.streams import make_stream
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     bound_simultaneously,
@@ -246,7 +246,7 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
         return np.asarray((lower + upper) / 2 - np.median(scores))
 
     columns = list(np.ascontiguousarray(pairs.values.T))
-    return np.array(in_threads(resample, columns, options.jobs))
+    return np.array(map_in_threads(resample, columns, options.jobs))
 
 
 def bound_median(
@@ -372,11 +372,11 @@ def make_pooled_resampler(
     Returns a function that computes n m (mean of x* - mean of y*) of a block of pairs. The columns
     of `integers` are the scores of systems, followed by zeros for missing scores.
     """
-    rng = stream(options.seed, stream_key)
+    rng = make_stream(options.seed, stream_key)
     n_scores = n + m
     # Contributions of each system, as the first and as the second of a pair.
     first_sums, second_sums = np.empty((2, integers.shape[1], options.resamples))
-    for rows in row_slices(options.resamples, n_scores, DRAWS_PER_BLOCK):
+    for rows in slice_rows(options.resamples, n_scores, DRAWS_PER_BLOCK):
         draws = rng.integers(0, n_scores, size=(rows.stop - rows.start, n_scores))
         draws += n_scores * np.arange(len(draws))[:, None]
         counts_of_x, counts_of_y = (
@@ -406,12 +406,12 @@ def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
             centred = np.zeros(n)
         observed_squared_errors[system] = centred @ centred / (n - 1) / n
         # One random stream for each system, so that results do not depend on threads.
-        rng = stream(options.seed, INTERVAL_KEY, system)
+        rng = make_stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(rng, resamples, n):
             mean, variance = CentredRows(centred[None], noise).compute_moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
-    in_threads(resample_system, list(range(n_systems)), options.jobs)
+    map_in_threads(resample_system, list(range(n_systems)), options.jobs)
 
     def resample(block: Pairs) -> Floats:
         squared_error = squared_errors[block.first] + squared_errors[block.second]

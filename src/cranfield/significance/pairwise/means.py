@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
-from cranfield.base.text import counted
+from cranfield.base.text import inflect
 from cranfield.significance.differences import (
     BLOCK_VALUES,
     ROUNDING,
@@ -75,7 +75,7 @@ def describe_constants(n_pairs: int, noun: str = "pair", *, is_paired: bool = Tr
     if not n_pairs:
         return []
     return [
-        f"{counted(n_pairs, noun)} whose differences do not vary: the standard error cannot be"
+        f"{inflect(n_pairs, noun)} whose differences do not vary: the standard error cannot be"
         f" estimated, so p-values are from exact {'sign flips' if is_paired else 'permutations'}"
     ]
 

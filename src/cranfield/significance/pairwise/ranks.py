@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtr, ndtri
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Floats, Indices, slice_rows
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
@@ -87,7 +87,7 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool 
     out = np.where(rank < 0, low, high)
     undecided = np.flatnonzero((rank >= 0) & (rank < n_between))
     # The largest number of sums between the bounds of a row bounds the memory of a slice.
-    for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
+    for rows in slice_rows(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
         indices = undecided[rows]
         out[indices] = tables.select_between(indices, start[indices], end[indices], rank[indices])
     return out
@@ -253,7 +253,7 @@ class _SignedRanks:
             cdf, pattern = self._compute_distributions()
             thresholds = tail[self.is_exact, None] * SLACK
             exact_sums = []
-            for rows in row_slices(pattern.size, cdf.shape[1], BLOCK_VALUES):
+            for rows in slice_rows(pattern.size, cdf.shape[1], BLOCK_VALUES):
                 p = cdf[pattern[rows]]
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
                 # Where the CDF is constant, only the first sum is possible.
@@ -286,7 +286,7 @@ def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     """Return P(S <= s), where S adds each integer with probability 1/2; shape (patterns, s)."""
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
-    for rows in row_slices(len(patterns), largest + 1, BLOCK_VALUES):
+    for rows in slice_rows(len(patterns), largest + 1, BLOCK_VALUES):
         block = patterns[rows]
         # The left half stays 0: it has the probabilities of negative sums.
         p = np.zeros((len(block), 2 * largest + 1))

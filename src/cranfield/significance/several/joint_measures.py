@@ -12,8 +12,8 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.showing import WithProse
-from cranfield.base.text import counted, plain
+from cranfield.base.showing import ProseMixin
+from cranfield.base.text import inflect, sanitise
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores, find_common_settings
@@ -58,7 +58,7 @@ MARKS = {1: "+", -1: "-", 0: "."}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointComparison(Result, WithProse):
+class JointComparison(Result, ProseMixin):
     """Comparisons of pairs of systems by several measures; returned by :func:`compare_measures`.
 
     Attributes
@@ -163,9 +163,9 @@ class JointComparison(Result, WithProse):
         is_unanimous = np.maximum(better, worse) == n_measures
         is_contradictory = (better > 0) & (worse > 0)
         return [
-            f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
-            f" {counted(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",
-            f"{counted(n_different, 'pair')} significantly different by at least one measure,"
+            f"{self.method}: {inflect(len(self), 'pair')} and {inflect(n_measures, 'measure')},"
+            f" {inflect(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",
+            f"{inflect(n_different, 'pair')} significantly different by at least one measure,"
             f" {is_unanimous.sum():,} of them in the same direction by all measures,"
             f" {is_contradictory.sum():,} in opposite directions by different measures",
             f"{self.resamples:,} random samples, seed {self.seed}",
@@ -332,7 +332,7 @@ def _compare_jointly(
 
     def name_comparison(k: int) -> str:
         (measure, pairs), pair = [*pairs_by_measure.items()][k // n_pairs], k % n_pairs
-        names = (plain(systems[side[pair]]) for side in (pairs.first, pairs.second))
+        names = (sanitise(systems[side[pair]]) for side in (pairs.first, pairs.second))
         return f"{' and '.join(names)} by {measure}"
 
     # P-values of constant differences do not depend on the seed.

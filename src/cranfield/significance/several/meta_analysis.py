@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from scipy.special import chdtrc
 
-from cranfield.base.arrays import Bools, Floats, Indices, row_slices
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.arrays import Bools, Floats, Indices, slice_rows
+from cranfield.base.errors import CranfieldError, PolicyError, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.streams import stream
-from cranfield.base.text import counted, measure_prefix, plain, some_of
+from cranfield.base.streams import make_stream
+from cranfield.base.text import format_prefix, inflect, list_some, sanitise
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
@@ -111,7 +111,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
     for row in np.flatnonzero(has_estimate.sum(axis=1) > 1):
         columns = has_estimate[row]
         n_collections = int(columns.sum())
-        rng = stream(seed, n_collections)
+        rng = make_stream(seed, n_collections)
         chi2 = rng.chisquare(1, (resamples, n_collections - 1))
         normal = rng.normal(size=resamples)
         student = rng.standard_t(n_collections - 1, resamples)
@@ -185,7 +185,7 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
     best = np.empty(len(y), dtype=np.intp)
-    for rows in row_slices(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK_VALUES):
+    for rows in slice_rows(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK_VALUES):
         log_likelihood = _compute_log_likelihood(
             z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None]
         )
@@ -284,10 +284,10 @@ def match_pairs(
         inputs_of[str(name)] = prepare_scores(scores, test, missing)
     scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
-        lower = [quoted(name) for name, scores in scores_of.items() if scores.lower_is_better]
+        lower = [quote(name) for name, scores in scores_of.items() if scores.lower_is_better]
         raise PolicyError(
             "expected measures of one direction, got lower scores as better only in"
-            f" {some_of(lower, 5)}"
+            f" {list_some(lower, 5)}"
         )
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
@@ -306,10 +306,10 @@ def match_pairs(
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
     notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
     for name, scores in scores_of.items():
-        if missing_systems := [quoted(s) for s in systems if s not in scores.systems]:
-            notes.append(f"{name} lacks {some_of(missing_systems, 5)}")
+        if missing_systems := [quote(s) for s in systems if s not in scores.systems]:
+            notes.append(f"{name} lacks {list_some(missing_systems, 5)}")
     if not has_pair.all():
-        n_excluded = counted(int((~has_pair).sum()), "pair")
+        n_excluded = inflect(int((~has_pair).sum()), "pair")
         notes.append(f"{n_excluded} excluded: no collection has both systems")
     return CommonPairs(
         names=tuple(scores_of),
@@ -424,11 +424,11 @@ class MetaAnalysis(Result):
         title = CORRECTIONS[self.correction].title
         level = f"{100 * (1 - self.alpha):.4g}%"
         names_and_topics = zip(pairs.names, pairs.n_topics, strict=True)
-        collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
+        collections = [f"{sanitise(name)} ({inflect(n, 'topic')})" for name, n in names_and_topics]
         return [
-            f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
+            f"{format_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
             f" {self.alpha:g}",
-            f"{counted(len(collections), 'collection')}: {', '.join(collections)}",
+            f"{inflect(len(collections), 'collection')}: {', '.join(collections)}",
             f"variance between collections by {TAU2_BY[self.tau2_by].title}, standard errors"
             f" {self.errors}",
             f"low, high: {level} confidence interval of the mean difference over the"
@@ -531,7 +531,7 @@ def meta_analysis(
     options = Options(alpha=alpha, resamples=resamples, seed=seed)
     common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
-        names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
+        names = ", ".join(map(quote, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
     topics = np.array(common.n_topics)
     # The bias correction of standardised differences requires three topics.
@@ -585,17 +585,17 @@ def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Estimates
     is_varying = pairs.deviation > 0
     if n_constant := int((~is_varying & ~np.isnan(pairs.mean)).sum()):
         notes.append(
-            f"{counted(n_constant, 'combination')} of pair and collection excluded: the difference"
+            f"{inflect(n_constant, 'combination')} of pair and collection excluded: the difference"
             " is the same on all topics, so its standard error cannot be estimated"
         )
     if n_small := int((is_varying & ~has_error).sum()):
         notes.append(
-            f"{counted(n_small, 'combination')} of pair and collection excluded: a standardised"
+            f"{inflect(n_small, 'combination')} of pair and collection excluded: a standardised"
             " difference requires three topics"
         )
     if n_not_pooled := int((pooled.n_collections < 2).sum()):
         notes.append(
-            f"{counted(n_not_pooled, 'pair')} with fewer than two collections to pool: p is set to"
+            f"{inflect(n_not_pooled, 'pair')} with fewer than two collections to pool: p is set to"
             " 1, and there is no interval"
         )
     return notes

@@ -179,6 +179,13 @@ def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None)
     assert GradeMap.parse(pattern).find_grade(text) == grade
 
 
+def test_pattern_of_evaluate_and_judge() -> None:
+    rows = [("q", "a", "score: 2"), ("q", "b", "score: 0")]
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    assert cf.judge(run, rows, grades=r"score: (\d)").max_grade == 2
+    assert cf.evaluate(run, rows, "RR", grades=r"score: (\d)")["RR"].values.item() == 0.5
+
+
 def test_part_of_a_number_is_refused() -> None:
     refuses(
         r"in 'score: 10', got '1', which is part of a longer number",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from cranfield.base.errors import PolicyError, check_integer, check_list
+from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import JudgingOptions, RankingOptions, judge
 from cranfield.collection.policies import Compat
@@ -142,7 +142,6 @@ def evaluate(
         listed = [str(item) for item in (measures, *more)]
         raise PolicyError(f"pass several measures as a list: cf.evaluate(runs, qrels, {listed})")
     check_keywords(evaluate, options)
-    check_list("grades", options.get("grades"))
     parsed = parse_measures(measures, compat=compat)
     policies: dict[str, Any] = {**options}
     if shards is None:
@@ -197,7 +196,6 @@ def score_samplings(
     """
     check_keywords(score_samplings, options)
     check_integer("samplings", samplings, 1, MAX_SAMPLINGS)
-    check_list("grades", options.get("grades"))
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
     parsed = parse_measures(measures, compat=compat)
     return _score_shards(runs, qrels, parsed, partitions, compat=compat, **options)

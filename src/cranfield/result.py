@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Result", "ResultSet", "TableResult", "combine_results"]
 
 MAX_LINES = 100
-"""Maximum number of rows of formatted tables; data frames, CSV, JSON and tables that are selected
-by name have all rows."""
+"""Maximum number of rows of formatted tables, except those that are selected by name."""
 
 ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""

@@ -19,8 +19,6 @@ TINY = 1e-200  # values of at most this magnitude are rounded to 0
 def argsort_best(values: Floats, lower_is_better: bool = False) -> Indices:
     """Return the indices that sort values, the best first and NaN last; ties keep their order.
 
-    Examples
-    --------
     >>> argsort_best(np.array([0.1, np.nan, 0.3, 0.1])).tolist()
     [2, 0, 3, 1]
     """
@@ -39,8 +37,6 @@ def remove_noise(values: Floats) -> Floats:
     In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. Magnitudes up to
     `TINY` are rounded to 0; infinity and NaN are unchanged.
 
-    Examples
-    --------
     >>> remove_noise(np.array([0.1 + 0.2, 0.3, 0.0, np.nan])).tolist()
     [0.3, 0.3, 0.0, nan]
     """
@@ -56,8 +52,6 @@ def remove_noise(values: Floats) -> Floats:
 def round_for_ranking(values: Floats) -> Floats:
     """Round means to 8 decimals; systems with equal rounded means are tied.
 
-    Examples
-    --------
     >>> round_for_ranking(np.array([0.1 + 0.2, 0.3, 1e308, np.nan])).tolist()
     [0.3, 0.3, 1e+308, nan]
     """
@@ -71,8 +65,6 @@ def compute_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
 
     Values that are equal up to rounding noise have the same rank.
 
-    Examples
-    --------
     >>> compute_ranks(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
     [3, 1, 4, 1]
     """

@@ -197,8 +197,6 @@ def collect_warnings() -> Iterator[list[str]]:
 def quote(value: object, limit: int = 60) -> str:
     """Quote the first `limit` characters of a value for a message; escape unprintable characters.
 
-    Examples
-    --------
     >>> quote("a\\x1b[31mb")
     "'a\\\\x1b[31mb'"
     """

@@ -30,13 +30,7 @@ class Scale(IntEnum):
 
 
 def find_scale(scale: Scale | str) -> Scale:
-    """Return the scale with this name, in any case: nominal, ordinal, interval or ratio.
-
-    Examples
-    --------
-    >>> find_scale("ratio")
-    <Scale.RATIO: 4>
-    """
+    """Return the scale with this name, in any case: nominal, ordinal, interval or ratio."""
     if isinstance(scale, Scale):
         return scale
     names = {str(member): member for member in Scale}

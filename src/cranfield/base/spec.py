@@ -122,8 +122,6 @@ def to_fraction(number: float) -> Fraction:
     the shortest decimal that reads back as `number`. For large numbers, whose floats have fewer
     decimals, the maximum denominator is lower, so that fractions rarely match by coincidence.
 
-    Examples
-    --------
     >>> print(to_fraction(0.8), to_fraction(1 / 3), to_fraction(0.123456789))
     4/5 1/3 123456789/1000000000
     >>> print(to_fraction(1234567.7890123))
@@ -160,12 +158,8 @@ MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of
 
 
 def format_exact(value: float) -> str:
-    """Format a number like :func:`format_short`, but a long decimal as a fraction, such as 1/3.
+    """Format a number like :func:`format_short`, but a long decimal as a fraction if it is one.
 
-    The fraction is exact: its nearest float is the number, and its denominator is at most 1,000.
-
-    Examples
-    --------
     >>> format_exact(0.8), format_exact(1 / 3), format_exact(0.123456789012)
     ('0.8', '1/3', '0.123456789012')
     """
@@ -407,8 +401,6 @@ def find_declarations(module: str, decorators: str = "") -> Iterator[tuple[str, 
     the `decorators`, separated by blanks, declares a component by its first argument, the name, and
     `aliases=(...)` as the second; without a name, by the name of the function, with hyphens.
 
-    Examples
-    --------
     >>> next(find_declarations("cranfield.measures.ranked.precision", "measure"))
     ('P', ('Precision',))
     """
@@ -436,8 +428,6 @@ class Registry(MutableMapping[str, T]):
     aliases. `reasons` explain why plausible names, in lower case without hyphens, are not in the
     registry.
 
-    Examples
-    --------
     >>> fruits = {"apple": 1, "blood-orange": 2}
     >>> fruit = Registry("fruit", components=fruits, aliases={"moro": "apple"})
     >>> fruit.named("Blood_Orange"), fruit.find("moro")

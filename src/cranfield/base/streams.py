@@ -17,8 +17,6 @@ def make_stream(seed: int, *key: int) -> Generator:
     Different keys give independent numbers, and equal keys the same numbers on any processor, in
     any order of tasks.
 
-    Examples
-    --------
     >>> make_stream(7, 50, 0).integers(100, size=3).tolist()
     [95, 90, 90]
     """

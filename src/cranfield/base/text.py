@@ -14,8 +14,6 @@ from unicodedata import combining, east_asian_width
 def inflect(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural unless the count is 1.
 
-    Examples
-    --------
     >>> inflect(1, "query"), inflect(2, "query"), inflect(1_200, "run")
     ('1 query', '2 queries', '1,200 runs')
     """
@@ -43,8 +41,6 @@ def capitalise(line: str) -> str:
 def list_some(words: Iterable[str], max_words: int) -> str:
     """List the first words, followed by an ellipsis if there are more.
 
-    Examples
-    --------
     >>> list_some(["a", "b", "c"], 2)
     'a, b, …'
     """
@@ -64,8 +60,6 @@ def join_with_and(words: Sequence[str]) -> str:
 def format_names(names: Sequence[str], noun: str, max_names: int = 5) -> str:
     """List the names; if there are more than `max_names`, return their number with the noun.
 
-    Examples
-    --------
     >>> format_names(["a", "b", "c"], "test", max_names=2)
     '3 tests'
     """
@@ -81,8 +75,6 @@ MAX_SIMILARITY_GAP = 0.15  # maximum difference in similarity between suggested 
 def find_similar(name: object, names: Iterable[str], max_names: int = 3) -> list[str]:
     """Return the names similar to `name`, the most similar first, regardless of case.
 
-    Examples
-    --------
     >>> find_similar("ndgc", ["nDCG", "DCG", "AP"])
     ['nDCG']
     """
@@ -108,8 +100,6 @@ def suggest_names(
 ) -> str:
     """Suggest similar names, formatted by `show`; if there are none, return `otherwise`.
 
-    Examples
-    --------
     >>> suggest_names("bm52", ["bm25", "dense"])
     '; did you mean bm25?'
     >>> suggest_names("x", ["bm25", "dense"], otherwise="expected one of: bm25, dense")
@@ -131,8 +121,6 @@ def sanitise(text: str) -> str:
 def measure_width(text: str) -> int:
     r"""Return the number of columns of text in a terminal: 2 for a wide character, such as CJK.
 
-    Examples
-    --------
     >>> measure_width("abc"), measure_width("検索"), measure_width("e\u0301")
     (3, 4, 1)
     """
@@ -155,8 +143,6 @@ def shorten_message(text: str, limit: int = _MAX_LENGTH) -> str:
 
     The beginning of a message names the file, and its end suggests what to do.
 
-    Examples
-    --------
     >>> shorten_message("a\nb" + "c" * 100, 12)
     'a\\nbcc…ccccc'
     """
@@ -218,8 +204,6 @@ def escape_latex(text: str) -> str:
 def escape_bibtex(text: str) -> str:
     r"""Escape text for LaTeX in a field of BibTeX, which counts braces even after a backslash.
 
-    Examples
-    --------
     >>> escape_bibtex("{a")
     '\\textbraceleft{}a'
     """

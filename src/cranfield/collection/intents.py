@@ -189,10 +189,7 @@ class Intents:
         return out
 
     def find_relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
-        """Return the pairs (judgment, position of intent) with a grade >= `min_grade`, in order.
-
-        Without an entry the grade is 0, also at positions without an intent.
-        """
+        """Return pairs (judgment, position) of grade >= `min_grade`, 0 without an entry."""
         if min_grade <= 0:
             judgment, position = np.nonzero(self.compute_grades(judgments) >= min_grade)
             return judgment, position

@@ -141,7 +141,8 @@ class Run(ReadPairs):
     def merged(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
-        The document also has the best rank of its chunks, and takes the row of its first chunk.
+        The document also has the best rank of its chunks, and takes the row of its first chunk. A
+        run without the separator is unchanged, with a warning.
 
         Parameters
         ----------
@@ -152,11 +153,6 @@ class Run(ReadPairs):
         ------
         InputError
             For a chunk whose id begins with the separator.
-
-        Warns
-        -----
-        CranfieldWarning
-            If no id contains the separator; the run is then unchanged.
 
         Examples
         --------

@@ -397,10 +397,7 @@ class JudgedShards(Scorable):
         return self.sharding.labels
 
     def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores, shape (topics, systems, shards); NaN also in cells without a score.
-
-        A cell (topic, shard) has no score if the shard has no relevant document of the topic.
-        """
+        """Return the scores; NaN also where a shard has no relevant document of a topic."""
         # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.compute_scores(measures) for judged in copies]

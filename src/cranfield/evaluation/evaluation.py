@@ -197,8 +197,7 @@ def describe_effect_of_orders(
 
 def has_tie_bounds(measure: Measure) -> bool:
     """Return True if the orders of ties by grade, best or worst first, have the extreme scores."""
-    is_regular = measure.info.monotone or measure.info.expectation != ""
-    return is_scored_by_grades(measure) and is_regular
+    return is_scored_by_grades(measure) and bool(measure.info.monotone or measure.info.expectation)
 
 
 def is_scored_by_grades(measure: Measure) -> bool:

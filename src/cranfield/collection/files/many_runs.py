@@ -127,10 +127,7 @@ class Runs(Sequence[Run]):
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
-        """Yield a function that records a skipped run; then warn of, or refuse, skipped runs.
-
-        If no run could be read, an InputError is raised.
-        """
+        """Yield a function that records a skipped run; then warn, or raise if all are skipped."""
         self.skipped = {}
 
         def skip(i: int, error: BadRunError) -> None:
@@ -195,10 +192,7 @@ class Runs(Sequence[Run]):
         return render_frame(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def with_options(self, **options: Any) -> Runs:
-        """Return the runs with other options; refuse those that apply to files and tables only.
-
-        Defaults, and options that are equal to those of the runs, change nothing.
-        """
+        """Return the runs with the options that are not defaults; refuse new options of files."""
         for name in options.keys() - _DEFAULTS.keys():
             expected = f"expected one of: {', '.join(_DEFAULTS)}"
             raise PolicyError(f"unknown option {quote(name)} of runs; {expected}")
@@ -403,10 +397,7 @@ _OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
 
 
 def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str]:
-    """Return the files whose names may be runs; warn of others, except metadata and READMEs.
-
-    If the user listed the files (`is_explicit`), skipped READMEs are reported, too.
-    """
+    """Return files that may be runs; warn of others except metadata and, in folders, READMEs."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
         name for name in names.values() if _OTHER.fullmatch(name) and not _METADATA.fullmatch(name)

@@ -54,9 +54,7 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, with ranks from 1; the suffix selects the compression, if any.
-
-    Documents are in order of score; tied documents are in descending order of id.
+    """Write a run, with ranks by score and descending id; the suffix selects the compression.
 
     Parameters
     ----------

@@ -295,10 +295,7 @@ def complete_part(
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning.
-
-    If all labels are summaries, all rows are removed if these are topics, and none otherwise.
-    """
+    """Remove rows that summarise others, with a warning; if all do, only those of topics."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):

@@ -102,7 +102,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: EXTRACT.append_runs(NAMESAKES), "'same'"),
         (
             lambda: cf.parse_measure("nsDCG").score(UNLINKED),
-            "expected judged runs with",
+            "expected rows with the judgment",
         ),
     ],
     "rows": [

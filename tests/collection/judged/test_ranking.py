@@ -97,7 +97,7 @@ def contradictions(run: cf.Run, ties: str) -> int:
 @given(st.data(), st.sampled_from(list(TIES)), runs())
 def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     if ties == "rank" and run.ranks is None:
-        refuses("no rank column", order_documents, run, ties)
+        refuses("requires a column of integer ranks", order_documents, run, ties)
         return
     order, expected = order_documents(run, ties), by_definition(run, ties)
     starts = [sum(run.codes < code) for code in range(len(run.topics))]

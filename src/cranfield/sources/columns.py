@@ -512,6 +512,11 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
         if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
             reason = "expected distinct names in 'columns', and a value per name in rows of 'data'"
             raise InputError(reason, source=source)
+        index = data.get("index", [])
+        has_topics = any(schema.find_column(name) == "topic" for name in names)
+        if not has_topics and len(index) == len(rows) and index != [*range(len(rows))]:
+            # The index has the topics, unless it only numbers the rows.
+            names, rows = ["", *names], [[index[k], *row] for k, row in enumerate(rows)]
         return [dict(zip(names, row, strict=True)) for row in rows]
     if {*data} == {"schema", "data"} and isinstance(data["data"], list):
         return data["data"]

@@ -346,7 +346,8 @@ def has_decimal_comma(cell: Any) -> bool:
 def describe_invalid_number(cell: Any) -> str:
     """Describe an invalid number, with advice."""
     word = str(cell).strip().casefold()
-    advice = "; use a decimal point" * has_decimal_comma(cell)
+    advice = "; use a decimal point, or remove the comma if it separates thousands"
+    advice *= has_decimal_comma(cell)
     advice += "; write 1 or 0" * (word in {"true", "false", "yes", "no", "pass", "fail"})
     advice += "; write a proportion, such as 0.5" * word.endswith("%")
     return f"not a finite number{advice}"

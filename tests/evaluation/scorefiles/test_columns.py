@@ -382,3 +382,29 @@ def test_sets_have_no_order_of_topics(kind: type) -> None:
     with pytest.raises(InputError, match=r"a list of scores for system 'a', got .* \((frozen)?set"):
         cf.read_scores({"a": kind([0.5, 0.25]), "b": [0.5, 0.75]})
     assert cf.read_scores({"a": (0.5, 0.25)}).values.ravel().tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("names", [("0.3", "0.5", "0.7"), ("7", "1e3", "007"), ("x=0.3", "0.5")])
+def test_systems_named_by_numbers_beside_a_column_of_topics(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    rows = [",".join([topic, *(f"0.{k}" for k in range(len(names)))]) for topic in ("q1", "q2")]
+    scores = read("\n".join([",".join(["topic", *names]), *rows]), tmp_path)
+    assert (scores.systems, scores.topics) == (names, ("q1", "q2"))
+    assert scores.values[1].tolist() == [k / 10 for k in range(len(names))]
+    # Without a column of topics, numbers may be the scores of the first topic.
+    refuses("name the first column topic", read, "\n".join(rows), tmp_path)
+
+
+def test_thousands_with_a_comma(tmp_path: Path) -> None:
+    text = 'topic,a\n1,"1,250"\n2,900\n'
+    refuses("remove the comma if it separates thousands", read, text, tmp_path)
+    assert read(text.replace("1,250", "1250"), tmp_path).values[0, 0] == 1250
+
+
+def test_frames_of_which_one_has_topics() -> None:
+    frame = pd.DataFrame({"a": [0.1, 0.2, 0.3]})
+    other = pd.DataFrame({"b": [0.2, 0.3, 0.5]}, index=["x", "y", "z"])
+    refuses("an index 0, 1, .* add a column topic", cf.read_scores, [frame, other])
+    scores = cf.read_scores([frame.assign(topic=["x", "y", "z"]), other])
+    assert scores.values.tolist() == [[0.1, 0.2], [0.2, 0.3], [0.3, 0.5]]

@@ -89,3 +89,11 @@ def test_several_runs_by_their_runid(tmp_path: Path) -> None:
     ):
         refuses("run of each line is ambiguous", read, text, tmp_path)
     refuses(r"s\.txt:2: system 's' has two scores", read, "map\tq0\t1\nmap\tq0\t.5\n", tmp_path)
+
+
+def test_values_over_all_topics_that_are_not_means(tmp_path: Path) -> None:
+    # The geometric mean of .04 and .25 is .1; warnings are errors.
+    lines = "q1\tGMAP\t.04\nq2\tGMAP\t.25\nall\tGMAP\t.1\n"
+    assert read(lines, tmp_path).overall() == pytest.approx([0.1])
+    with pytest.warns(CranfieldWarning, match=r"value of AP over all .* 0\.1; .* file, 0\.145 "):
+        read(lines + lines.replace("GMAP", "AP"), tmp_path, measure="AP")

@@ -142,3 +142,26 @@ def test_nested_values_are_described(table: Any, message: str, tmp_path: Path) -
     refuses(message, read, json.dumps(table), tmp_path, "mine.json")
     (tmp_path / "s.json").write_text(json.dumps(table))
     refuses(message, cf.read_scores, f"a={tmp_path / 's.json'}")
+
+
+@pytest.mark.parametrize("topics", [("q1", "q2"), ("301", "302")])
+def test_topics_where_measures_are_wanted(topics: tuple[str, str], tmp_path: Path) -> None:
+    systems = {"bm25": dict.fromkeys(topics, 0.5), "dense": dict.fromkeys(topics, 0.25)}
+    text = json.dumps({"test": systems, "dev": systems})
+    said = f"'{topics[0]}', '{topics[1]}' look like topics, but are read as measures"
+    warns(said, read, text, tmp_path, measure=topics[0])
+    assert read(json.dumps(systems), tmp_path).topics == topics
+
+
+@pytest.mark.parametrize("index", [["q2", "q1"], [301, 7], [1, 2]])
+def test_index_of_pandas_in_json(index: list[Any], tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [0.5, 0.7], "b": [0.2, 0.9]}, index=index)
+    for orient in ("split", "columns"):
+        scores = read(frame.to_json(orient=orient), tmp_path)
+        assert (scores.topics, scores.systems) == (tuple(map(str, index)), ("a", "b"))
+        assert scores.values.tolist() == frame.to_numpy().tolist()
+    # An index that only numbers the rows has no topics, nor has any beside a column of topics.
+    plain = read(frame.reset_index(drop=True).to_json(orient="split"), tmp_path)
+    assert plain.topics == ("1", "2")
+    text = frame.assign(topic=["x", "y"]).to_json(orient="split")
+    assert read(text, tmp_path).topics == ("x", "y")

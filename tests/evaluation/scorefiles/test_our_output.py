@@ -56,12 +56,39 @@ def test_by_topic(form: str, measure: str, evaluation: cf.Evaluation, tmp_path: 
     np.testing.assert_array_equal(again.values, scores.values)
 
 
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_measure_without_a_name(form: str, lower: bool, tmp_path: Path) -> None:
+    scores = cf.read_scores({"a": {"q1": 0.5, "q2": 0.3}, "b": {"q1": 0.4, "q2": 0.2}})
+    scores = scores.with_direction(lower)
+    path = tmp_path / f"s.{form}"
+    frame = score_formats.tabulate_scores({"": scores}, by_topic=True)
+    if form == "parquet":
+        frame.write_parquet(path)
+    elif form == "csv":
+        path.write_text(score_formats.format_scores_csv({"": scores}, by_topic=True))
+    else:
+        path.write_text(score_formats.format_scores_json({"": scores}, by_topic=True))
+    again = cf.read_scores(path)
+    assert (again.measure, again.topics, again.systems) == ("", ("q1", "q2"), ("a", "b"))
+    assert again.values.tolist() == [[0.5, 0.4], [0.3, 0.2]]
+    assert again.lower_is_better == (lower and form == "json")
+    assert cf.read_scores(path, measure="latency").measure == "latency"
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "trec"])
 def test_over_all_topics(form: str, evaluation: cf.Evaluation, tmp_path: Path) -> None:
     path = written(evaluation, form, False, tmp_path)
     with pytest.raises(InputError, match=r"--by-topic") as caught:
         cf.read_scores(path, measure="AP")
     assert str(path) in str(caught.value)
+
+
+def test_trec_format_has_no_scores_by_topic_of_geometric_means(tmp_path: Path) -> None:
+    evaluation = cf.evaluate({"x": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, ["GMAP"])
+    with pytest.raises(InputError, match="except of measures such as gm_map in format trec"):
+        cf.read_scores(written(evaluation, "trec", True, tmp_path))
+    assert cf.read_scores(written(evaluation, "ir_measures", True, tmp_path)).topics == ("q",)
 
 
 def test_measures_without_scores_by_topic_are_reported(tmp_path: Path) -> None:

@@ -287,7 +287,8 @@ def complete_part(
     if frame.is_empty():
         raise InputError(
             "expected scores by topic, got none; trec_eval prints them with -q, ir_measures with"
-            " --by_query, cranfield evaluate with --by-topic"
+            " --by_query, cranfield evaluate with --by-topic, except of measures such as gm_map in"
+            " format trec"
         )
     if frame["score"].is_null().all() and frame["problem"].is_null().all():
         raise InputError("expected scores, got empty cells only")
@@ -396,7 +397,8 @@ def _check_compatible(
         if part.has_topics != first.has_topics:
             numbered_part, other_part = (first, part) if part.has_topics else (part, first)
             raise InputError(
-                f"expected a column of topics, as in {other_part.source}, got rows without a topic",
+                f"expected a column of topics, as in {other_part.source}, got rows without a topic"
+                " (an index 0, 1, ... only numbers rows); add a column topic",
                 source=numbered_part.source,
             )
         if part.has_shards != first.has_shards:

@@ -145,18 +145,20 @@ def _warn_of_contradiction(
     overall = frame.with_columns(system=pl.coalesce(tags, "system"))
     overall = overall.filter(pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null())
     stated_counts = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
-    # Values of `num_ret` and `gm_map` are not means.
+    # Values of `num_ret` and `GMAP` are not means.
     pairs = (
         overall.join(means, key, suffix="_mean")
         .join(topic_counts, "system")
         .join(stated_counts.select("system", n_all="score"), "system", how="left")
-        .filter(~pl.col("measure").str.contains("(?i)num|gm_"))
+        .filter(~pl.col("measure").str.contains("(?i)num"))
     )
     # Both values are rounded, to as many decimals unless zeros at the end are not printed.
     rounding = 0.1 ** pl.max_horizontal("decimals", "decimals_mean").fill_null(0)
     is_different = (pl.col("score") - pl.col("score_mean")).abs() > 1.01 * rounding
     pairs = pairs.filter(is_different | (pl.col("n_all") != pl.col("n")))
-    for row in pairs[:1].iter_rows(named=True):
+    measures = map(find_measure, pairs["measure"])
+    are_means = [measure is None or measure.info.aggregate == "mean" for measure in measures]
+    for row in pairs.filter(pl.Series(are_means, dtype=pl.Boolean))[:1].iter_rows(named=True):
         scope = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
         warn(
             f"{source}: the value of {row['measure']} over all topics is {row['score']:g}"
@@ -225,7 +227,10 @@ class ScoreTable:
         return self.columns.cells(k)
 
     def read_labels(self, k: int, role: str) -> pl.Series:
-        return read_labels(self.get_cells(k), role, self.columns.lines)
+        cells = self.get_cells(k)
+        if role == "measure" and mask_absent(cells, NO_SCORE).all():
+            return pl.Series([None] * len(cells), dtype=pl.String)  # of an unnamed measure
+        return read_labels(cells, role, self.columns.lines)
 
     def get_scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with decimal points."""
@@ -265,10 +270,11 @@ def read_table(table: ScoreTable) -> ScorePart:
         score_columns = score_columns[1:]
     numeric_names = [name for k in score_columns if is_number(name := table.names[k])]
     has_decimals = any(not name.strip("+-").isdigit() for name in numeric_names)
-    if has_decimals or (numeric_names and "system" in roles):
+    if (has_decimals and "topic" not in roles) or (numeric_names and "system" in roles):
         raise InputError(
             "expected names of columns in the first line, got numbers"
-            f" ({list_some(numeric_names, 3)}); add a header line, and put topics in rows"
+            f" ({list_some(numeric_names, 3)}); add a header line, and put topics in rows; if these"
+            " are systems, name the first column topic"
         )
     has_topics = topics is not None
     row_units = [table.names[k] for k in score_columns if fold_name(table.names[k]) in _NOT_TOPICS]
@@ -628,16 +634,20 @@ _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)
 
 
 def warn_if_transposed(
-    source: ScoreSource, systems: list[str], topics: Sequence[str] | pl.Series
+    source: ScoreSource,
+    labels: list[str],
+    topics: Sequence[str] | pl.Series,
+    kind: str = "systems",
 ) -> None:
-    """Warn if systems look like topics, and topics do not."""
-    if not len(topics) or not systems or any(map(_TOPIC_ID.fullmatch, topics)):
+    """Warn if labels of systems or measures look like topics, and topics do not."""
+    if not len(topics) or not labels or any(map(_TOPIC_ID.fullmatch, topics)):
         return
-    if all(map(_TOPIC_ID.fullmatch, systems)):
+    if all(map(_TOPIC_ID.fullmatch, labels)):
+        is_table = kind == "systems"
+        advice = "transpose the table" if is_table else "pass {system: {topic: score}}"
         warn(
-            f"{source.name}: {list_some(map(quote, systems), 3)} look like topics, but are read as"
-            f" systems, and {list_some(map(quote, topics), 3)} as topics; transpose the table if"
-            " this is wrong"
+            f"{source.name}: {list_some(map(quote, labels), 3)} look like topics, but are read as"
+            f" {kind}, and {list_some(map(quote, topics), 3)} as topics; {advice} if this is wrong"
         )
 
 

@@ -80,7 +80,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
         # Overall values are not in `topics`, so no summaries need to be removed.
-        return complete_part(_make_system_frame(topics), {str(name): True for name in names})
+        frame = _make_system_frame(topics, is_named=data["measures"] != [""])
+        return complete_part(frame, {str(name) or None: True for name in names})
     if {"metrics", "model_names"} <= data.keys():
         raise InputError("expected scores by topic, got a report of ranx with means only")
     if {"task_name", "scores"} <= data.keys():
@@ -117,7 +118,9 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     warn_if_transposed(source, [*map(str, systems)], topic_names)
     if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
         warn_of_systems(source, topic_names)
-    return make_part(_make_system_frame(systems))
+    part = make_part(_make_system_frame(systems))
+    warn_if_transposed(source, part.list_labels("measure"), topic_names, "measures")
+    return part
 
 
 def _are_columns_of_pandas(data: Mapping[Any, Any]) -> bool:
@@ -169,7 +172,7 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
     return topics
 
 
-def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
+def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.DataFrame:
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
@@ -199,7 +202,7 @@ def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
                     f" {_describe_value(value)}",
                     topic=str(topic),
                 )
-            measures = read_measures((*value,)) if has_measures else [None]
+            measures = read_measures((*value,)) if has_measures and is_named else [None]
             cells = value.values() if has_measures else [value]
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)

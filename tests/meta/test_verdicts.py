@@ -183,8 +183,19 @@ def test_reproduction() -> None:
         f"By AP, the first of 2 measures, the baseline run has a mean of {means[1]:.4f}"
         f" (original {means[0]:.4f}",
         f"the advanced run has a mean of {means[3]:.4f} (original {means[2]:.4f}",
-        f"The improvement is {(means[3] - means[1]) / (means[2] - means[0]):.2f} times the",
+        f"The effect of {means[3] - means[1]:.4f} is"
+        f" {(means[3] - means[1]) / (means[2] - means[0]):.2f} times (",
+        f") the original effect of {means[2] - means[0]:.4f}.",
     )
+
+
+def test_a_reproduced_loss_is_not_an_improvement() -> None:
+    # Means .4 and .2; then .5 and .4.
+    first = {"baseline": [0.3, 0.4, 0.5], "advanced": [0.1, 0.2, 0.3]}
+    other = {"baseline": [0.4, 0.5, 0.6], "advanced": [0.2, 0.5, 0.5]}
+    study = meta.reproduce_scores(first, other)
+    _has(study, "The effect of -0.1000 is 0.50 times (", "the original effect of -0.2000.")
+    assert "improvement" not in " ".join(study.verdict)
 
 
 def test_a_reproduction_refers_to_evidence_that_it_has() -> None:

@@ -286,8 +286,9 @@ class Reproduction(Study):
             )
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
         effect_sentence = "".join(
-            f" The improvement is {row['ER']:.2f} times the original improvement (95% confidence"
-            f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
+            f" The effect of {row['reproduced effect']:.4f} is {row['ER']:.2f} times"
+            f" (95% confidence interval {row['ER low']:.2f} to {row['ER high']:.2f})"
+            f" the original effect of {row['original effect']:.4f}."
             for row in ratios.iter_rows(named=True)
         )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""

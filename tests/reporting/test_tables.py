@@ -417,6 +417,8 @@ def test_what_was_tested_is_shown() -> None:
         "AP: 1 system lacks some scores (up to 10 of 12 topics); means are over the other topics"
         in plain
     )
+    unnamed = cf.table(cf.Scores(scores.values, names, ("x", "y"))).to_markdown()
+    assert "bold. Scores: 1 system lacks some scores" in unnamed
     both = {
         "AP": scores,
         "RR": cf.Scores(np.stack([y, y + y], axis=1), names, ("x", "y"), "RR"),

@@ -401,8 +401,11 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if effects.size == 0:
         return
     kind = comparison.info.effect
+    n_undefined = len(comparison) - effects.size
+    scope = f"{n_undefined:,} of {len(comparison):,} pairs"
+    remark = f"; undefined or infinite for {scope}" if n_undefined else ""
     if effects.size == 1:
-        yield [f"The effect size ({kind}) is ", write_number(effects[0], 2), "."]
+        yield [f"The effect size ({kind}) is ", write_number(effects[0], 2), f"{remark}."]
         return
     size = np.abs(effects)
     yield [
@@ -412,7 +415,7 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
         *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
         write_number(float(np.median(size)), 2),
-        ".",
+        f"{remark}.",
     ]
 
 

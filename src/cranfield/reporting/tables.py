@@ -218,7 +218,8 @@ def _describe_missing(scores: Mapping[str, Scores]) -> list[str]:
             systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
             maximum = f"up to {missing.max():,} of {len(measure_scores.topics):,} topics"
             notes.append(
-                f"{name}: {systems} some scores ({maximum}); means are over the other topics"
+                f"{name or 'scores'}: {systems} some scores ({maximum}); means are over the other"
+                " topics"
             )
     return notes
 

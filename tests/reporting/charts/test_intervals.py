@@ -133,3 +133,11 @@ def test_means_are_drawn_where_intervals_are_unbounded() -> None:
     assert {row["low"] for row in rows} == {row["high"] for row in rows} == {None}
     assert list(map(float, domain_of(chart, "x"))) == [0.25, 0.375]
     assert "3 systems without a line" in str(chart.to_dict()["title"])
+
+
+def test_the_advice_of_the_refusal_works() -> None:
+    scores = random_scores(4)
+    for test in ("t", "anova"):
+        with pytest.raises(cf.PolicyError, match="test='anova' without another correction"):
+            intervals_chart(cf.compare(scores, test=test, correction="bh"))
+    assert len(rows_with(intervals_chart(cf.compare(scores, test="anova")), "verdict", "mean")) == 4

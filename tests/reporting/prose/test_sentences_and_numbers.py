@@ -769,3 +769,12 @@ def test_geometric_means_are_compared_by_log_ratios() -> None:
     found = re.search(rf"the log ratio of geometric means \(b to a\) is ({N}) \(", told)
     assert found is not None and is_rounded(found[1], ratio)
     assert "Intervals are for the log ratio of geometric means" in told
+
+
+def test_effects_that_are_not_finite_are_counted() -> None:
+    # Differences of c from a and b are .2 on each topic, so their standard deviation is 0.
+    constant = {"a": [0.5] * 9, "b": [0.5] * 9, "c": [0.7] * 9}
+    assert "; undefined or infinite for 2 of 3 pairs." in cf.compare(constant).prose()
+    varied = constant | {"d": [0.1, 0.5, 0.2, 0.8, 0.3, 0.9, 0.4, 0.6, 0.7]}
+    paragraph = cf.compare(varied, test="t").prose()
+    assert "; undefined or infinite for 2 of 6 pairs." in paragraph

@@ -168,7 +168,7 @@ def intervals_chart(
     if bounds is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
-            " means; use test='anova' and complete scores"
+            " means; use test='anova' without another correction, and complete scores"
         )
     is_infinite = np.isinf(bounds).any(axis=0)
     low, high = (np.where(is_infinite, np.nan, bound) for bound in bounds)

@@ -53,11 +53,11 @@ REFUSALS: Refusals = {
         *options(
             lambda **more: compare(SOME, **more),
             ({"test": "wilcox"}, "did you mean wilcoxon"),
-            ({"test": 5}, "the name of"),
+            ({"test": 5}, r"\(test\), got 5"),
             ({"test": "anova-2f"}, "studies of tests"),
             ({"test": "anova-3"}, "scores by shard"),
             ({"correction": "fdx"}, "unknown correction 'fdx'; did you mean"),
-            ({"correction": 5}, "the name of"),
+            ({"correction": 5}, r"\(correction\), got 5"),
             ({"correction": "dunnett"}, "one baseline, got 0"),
             ({"correction": "tukey", "alternative": "less", "baseline": "s0"}, "two-sided"),
             ({"test": "t", "correction": "tukey"}, "cannot be combined with test 't'"),

@@ -58,8 +58,8 @@ def declare_bounds(interval: str, note: str = "", *, prefix: str = "") -> dict[s
 class Result(PlotsMixin):
     """Base class of results.
 
-    A subclass is a frozen dataclass. Its fields hold the settings and the values that
-    are not columns of a table; its class attributes declare its tables:
+    Fields of a subclass, usually a frozen dataclass, hold the settings and the values that are not
+    columns of a table; its class attributes declare its tables:
 
     columns
         The columns of the table; for several tables, a mapping of table names to columns.
@@ -112,7 +112,7 @@ class Result(PlotsMixin):
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """Return settings and sizes by name; JSON output begins with them."""
+        """Return settings and sizes by name; in JSON output they precede the tables."""
         if not is_dataclass(self):
             return {}
         names = [field.name for field in fields(self) if not field.name.startswith("_")]

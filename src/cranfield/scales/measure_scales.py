@@ -2,9 +2,9 @@
 
 If there are few runs, all are enumerated. Otherwise scales are decided by proofs, and by witnesses
 among few runs. The scale of an additive measure for a total order follows from the differences of
-neighbours, most of which are equal. For its own order a measure that rewards swaps and
-replacements is decided at the bottom of the partial order: below all other runs are the empty run
-and those with a single document at the last ranks.
+neighbours, most of which are equal. The scale of a measure that rewards
+swaps and replacements for its own order follows from its lowest values: those of the run without
+relevant documents and of runs with a single one at the last ranks.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ Step = tuple[RunGrades, RunGrades]
 def yield_rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield neighbours in the rank-based total order, one pair for each possible difference.
 
-    The next run has the last grade below c raised by one, and all grades after it, which are c, set
-    to 0. Grades before it are the same in both runs and cancel out.
+    The next run has the last grade below `max_grade` raised by one, and all grades after it, which
+    are `max_grade`, set to 0. Grades before it are the same in both runs and cancel out.
     """
     for k in reversed(range(length)):
         n_after = length - 1 - k
@@ -81,7 +81,7 @@ def yield_rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
 
 
 def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
-    """Yield the neighbours in the set-based total order that decide if all ranks weigh the same.
+    """Yield the neighbours in the set-based total order that suffice if all ranks weigh the same.
 
     The next run has one document of the lowest grade g above 0 raised by one, and the other
     documents of grade g set to 0.
@@ -94,7 +94,9 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
             yield (*prefix, *[grade] * (n_others + 1)), (*prefix, grade + 1, *[0] * n_others)
 
 
-def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
+def determine_steps(
+    order: str, steps: Iterable[Step], form: Form, sign: int, reason: str
+) -> Verdict:
     """Judge the scale of a measure for a total order, from all differences of neighbours."""
     remaining = iter(steps)
     first_step: tuple[Step, Any] | None = None
@@ -126,8 +128,8 @@ def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdic
     rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
         _find_unequal_ranks(form, rank_sum)
-        or judge_steps(SET_BASED, set_steps, form, sign, reason),
-        judge_steps(RANK_BASED, rank_steps, form, sign, reason),
+        or determine_steps(SET_BASED, set_steps, form, sign, reason),
+        determine_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
@@ -235,7 +237,7 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def judge_order(
+def determine_order(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
 ) -> Verdict:
     """Judge the scale of a measure for a weak order, given by the rank of each run."""
@@ -261,10 +263,10 @@ def judge_order(
                 lower = int(np.argmax(highest[: k + 1] == highest_so_far[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
             return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
-    return judge_spacing(order, values, runs)
+    return determine_spacing(order, values, runs)
 
 
-def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
+def determine_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
     """Judge by its gaps whether a measure that respects an order is interval or only ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
@@ -274,10 +276,10 @@ def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
     return Verdict(order, Scale.ORDINAL, True, witness)
 
 
-def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
+def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
     """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
     return [
-        judge_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
+        determine_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
@@ -308,7 +310,7 @@ def _search_own_order(run_set: RunSet) -> Verdict:
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
-        return judge_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
+        return determine_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
@@ -322,7 +324,7 @@ def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
-    verdicts = judge_total_orders(run_set, run_set.compute_values(runs), runs)
+    verdicts = determine_total_orders(run_set, run_set.compute_values(runs), runs)
     reach = _describe_max_length(run_set.max_grade)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
@@ -363,8 +365,8 @@ def scale_of(
         Highest grade c of runs with grades 0 to c; 1 for binary relevance.
     judgments
         Grades of the topic's judged documents, or the number of relevant documents. Only runs of
-        these documents are considered; by default N documents of the highest grade, so that every
-        run is possible.
+        these documents are considered; by default `length` documents of the highest grade, so that
+        every run is possible.
 
     Returns
     -------
@@ -403,8 +405,8 @@ def scale_of(
     if run_set.can_be_listed(run_set.length):
         runs = run_set.list_runs(run_set.length)
         values = run_set.compute_values(runs)
-        set_based, rank_based = judge_total_orders(run_set, values, runs)
-        own_verdict = judge_spacing(OWN_ORDER, values, runs)
+        set_based, rank_based = determine_total_orders(run_set, values, runs)
+        own_verdict = determine_spacing(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.exact
     else:
         exact_form = run_set.find_form()
@@ -504,8 +506,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Values are compared exactly, except for measures whose divisor is an irrational number that
     depends on the topic, such as nDCG, whose ideal DCG depends on the recall base. No exact test
     for equality is known for such quotients of sums of logarithms; they are compared as floats, and
-    differences up to 2^-40 of the largest value count as ties. `exact` and the text report the
-    comparison used.
+    differences up to 2^-40 of the largest value count as ties. The attribute
+    `exact` and the printed report state how values were compared.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval only for N up to 2,
     recall only for K up to 2, and F1 only for N = K = 1. According to the summary of that section,

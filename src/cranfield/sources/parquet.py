@@ -273,7 +273,7 @@ class _Thrift:
             return [self._read_value(head & 15, depth + 1) for _ in range(size)]
         if type_code == 12:
             return self.read_struct(depth + 1)
-        # Parquet has no maps.
+        # The metadata of Parquet files contain no Thrift maps.
         raise _DamagedError("its footer or a page header has a field of unknown type")
 
     def _read_bytes(self, size: int) -> memoryview:

@@ -91,7 +91,7 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
         return False
     if not labels[:-1].str.contains(r"\d").all():
         return False
-    evidence = 0  # columns that match a sum or mean; unlikely matches count twice
+    evidence = 0  # columns that match a sum or mean; twice if the match is unlikely by chance
     for column in values().iter_columns():
         others, last = column[:-1].drop_nulls(), column[-1]
         if others.is_empty() or last is None:

@@ -93,7 +93,7 @@ def parse_number(cell: Any) -> float | None:
 
 
 def is_absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
-    """Return True if a cell has no value, or is one of the words, in any case."""
+    """Return True if a cell has no value, or is one of the words, regardless of case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
     if isinstance(cell, _COMPLEX):
@@ -117,13 +117,13 @@ def mask_absent(cells: Cells, words: frozenset[str]) -> pl.Series:
 
 
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
-"""Words for a missing grade, in any case."""
+"""Words for a missing grade, regardless of case."""
 
 NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
-"""Words for a missing score, in any case, including those of pandas and databases."""
+"""Words for a missing score, regardless of case, including those of pandas and databases."""
 
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
-"""Words for an unknown user that other tools write, in any case."""
+"""Words for an unknown user that other tools write, regardless of case."""
 
 BOOLEAN_GRADES = {"true": 1, "false": 0}
 """Grades of Booleans, by their text."""
@@ -166,7 +166,8 @@ class ValueKind:
     exact: Python type and polars type of columns that are converted as a whole; None if values
         are always converted one by one.
     prepare: converts the raw column before its values are read.
-    reports_blanks: whether a warning reports removed blanks around texts.
+    reports_blanks: whether only `BLANKS` are removed around texts, with a warning; otherwise all
+        white space is removed without a warning.
     has_number_texts: whether the column has numbers although its type is text.
     """
 

@@ -111,10 +111,11 @@ class SelfPreference(TableResult):
         ),
         "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "Two-sided p-value of the t-test of a bias of 0, uncorrected; null as low.", pvalue=True
+            "Two-sided p-value of the t-test of a bias of 0, uncorrected; null where `low` is.",
+            pvalue=True,
         ),
         "own human rank": Column(
-            "Rank by human labels of the judge as a system; null or absent if it is not a system."
+            "Rank of the judge as a system, by human labels; null or absent if it is not a system."
         ),
         "own judge rank": Column("Rank of the same system by the judge's labels."),
     }

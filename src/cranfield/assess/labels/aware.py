@@ -173,7 +173,7 @@ def aware(
     ------
     PolicyError, CranfieldError
         For several measures, unknown or invalid weights, repeated labels, missing or unused gold
-        judgments, and `aspects`; if all weights are 0, or no grade of the scale is relevant.
+        judgments, and `aspects`; if no grade of the scale is relevant.
 
     Notes
     -----

@@ -317,7 +317,7 @@ class Scoring:
         """Return the scores by topic."""
         table = self.make_table()
         names = [str(measure) for measure in self.measures]
-        # Topics that only other runs have, whose scores are missing, are skipped.
+        # Skip topics without scores, which only runs outside the submissions have.
         is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & is_scored)
         topics = sort_topics(cells["topic"].unique().to_list())
@@ -340,7 +340,7 @@ class Scoring:
         return score(cached_runs, self.measures, compat=self.compat)
 
     def make_notes(self, evaluation: Evaluation) -> list[str]:
-        """Return the notes on ties, on topics where no run can score, and on other topics."""
+        """Return notes on ties, topics without relevant judgments, and topics outside the task."""
         notes = [*describe_effects(self.find_ties(evaluation))]
         return notes + self.describe_topics(evaluation.topics) + self.notes_on_other_topics
 

@@ -367,10 +367,7 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Compute the probability of reaching rank `end` from `rank`, which is 0 before rank 1.
-
-    All ranks in between have the gain `fill_gain`, 0 or 1.
-    """
+    """Compute the probability of reaching `end` from `rank` (0 is the start) past equal gains."""
     is_start = rank == 0
     if fill_gain:
         return np.asarray(_compute_continuation(rank + a) ** (end - rank - is_start))

@@ -444,7 +444,8 @@ VERSION_LABELS = {"original": "original", "interval": "interval-scaled"}
 
 def _check_single_collection(study: ScaleStudy) -> None:
     if n_collections := len(study.collections):
-        raise PolicyError(f"charts require a study of one collection, got {n_collections}")
+        got = f"got a mapping with {inflect(n_collections, 'collection')}"
+        raise PolicyError(f"charts require a study of one collection without a name, {got}")
 
 
 @theme.declare_chart("scale-tau", "ScaleStudy")
@@ -464,7 +465,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     Raises
     ------
     PolicyError
-        For an unknown kind, and for a study of several collections.
+        For an unknown kind, and for a study of a mapping of collections.
 
     Notes
     -----
@@ -553,7 +554,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Raises
     ------
     PolicyError
-        For an unknown cutoff, or a study of one measure or of several collections.
+        For an unknown cutoff, or a study of one measure or of a mapping of collections.
 
     Notes
     -----

@@ -46,7 +46,7 @@ RESCALING = "results may change if scores are rescaled"  # end of the note on th
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
 # End of the note on p-values near alpha.
-MORE_RESAMPLES = "more resamples reduce it"
+MORE_RESAMPLES = "more resamples reduce this margin"
 # End of the note on a baseline with the best mean.
 TEST_ALL_PAIRS = "compare all pairs instead"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
@@ -99,7 +99,7 @@ class AppliedTest:
         alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
         if self.applied_correction is not self.correction and len(self.pairs) > 1:
             title = self.correction.title
-            notes.insert(0, f"Bonferroni's correction replaces {title}, as the error is 0")
+            notes.insert(0, f"Bonferroni's correction replaces {title}, as the error variance is 0")
         if alpha > MAX_ALPHA:
             notes.append(
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
@@ -220,7 +220,7 @@ class AppliedTest:
 def describe_borderline(
     pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: Options
 ) -> Iterator[str]:
-    """Yield a note if random p-values, multiplied by factors, may be above or below alpha."""
+    """Yield a note if random p-values times factors are within their margin of error of alpha."""
     # A factor times the margin of error of a proportion of alpha / factor.
     variances = options.alpha * (factors - options.alpha) / options.resamples
     margins = ndtri(0.975) * np.sqrt(variances)
@@ -273,7 +273,7 @@ def find_best_baselines(comparison: PairwiseComparison) -> list[str]:
 
 
 def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
-    """Return a note if a test may find systems to be worse than a baseline with the best mean."""
+    """Return a note if systems can be significantly worse than a baseline with the best mean."""
     names = " and ".join(map(sanitise, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
     # Some corrections cover all pairs, so that the choice of the baseline has no effect.
@@ -378,7 +378,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
     @property
     def places(self) -> int:
-        """Number of decimals that show four digits of most means: four, unless all are small.
+        """Number of decimals of means: four, or more if all are small; see :func:`choose_decimals`.
 
         Scores of some measures, such as P@1000, are far below 1.
         """
@@ -553,6 +553,6 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
 
 def choose_decimals(means: Floats) -> int:
-    """Return the number of decimals that show four digits of most means."""
+    """Return 4, or the decimals that show four digits of the largest mean if it is at most 0.05."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

@@ -1,8 +1,8 @@
 """Corrections of studentised statistics: Tukey's HSD and Dunnett's test.
 
-Both tests require P(X / S >= q), where X is a maximum over normal variables and S an independent
-estimate of their standard deviation with `df` degrees of freedom. Only the tail probability of X
-differs between them.
+Both tests require P(X / S >= q), where X is the range (Tukey) or a maximum (Dunnett) of normal
+variables and S an independent estimate of their standard deviation with `df` degrees of freedom.
+Only the tail probability of X differs between them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _INFINITE_DF = 1e12  # above this, S is treated as constant
 
 
 class StudentisedMaximum:
-    """Distribution of X / S: a maximum of normal variables, divided by an estimate of their SD."""
+    """Distribution of a range or maximum X of normal variables by an estimate S of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df

@@ -337,11 +337,7 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, Mapping | list) and (columns := _read_json_columns(data, schema, source)):
         return columns
     if is_frame(data):
-        # The index of a pandas frame is part of its columns if all levels have names.
-        levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-        has_names = levels and all(isinstance(level, str) for level in levels)
-        has_index = has_names and not {*levels} & {*data.columns}
-        return read_frame_columns(data.reset_index() if has_index else data, source)
+        return read_frame_columns(insert_index(data), source)
     may_be_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if may_be_rows and schema.tuples is not None and not is_array(data):
         return read_record_columns(list(data), schema, source)
@@ -356,6 +352,13 @@ def read_columns(data: Any, schema: Schema) -> Columns:
 def is_frame(data: Any) -> bool:
     # The type is tested, as a lazy frame warns if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def insert_index(data: Any) -> Any:
+    """Return data with the index of a pandas frame as columns if all its levels have names."""
+    levels = list(getattr(getattr(data, "index", None), "names", None) or ())
+    has_names = levels and all(isinstance(level, str) for level in levels)
+    return data.reset_index() if has_names and not {*levels} & {*data.columns} else data
 
 
 def is_array(data: Any) -> bool:

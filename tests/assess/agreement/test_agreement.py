@@ -135,6 +135,33 @@ def test_forms_of_labels_agree(tmp_path: Path) -> None:
         np.testing.assert_allclose(wanted["value"].to_numpy(), both.value[0], atol=1e-12)
 
 
+def test_a_named_index_has_the_ids_of_units() -> None:
+    """A pivot table of pandas: topics and documents are levels of the index."""
+    ratings, topics = people()
+    names, ids = ["ann", "bob", "cid"], [f"d{u}" for u in range(len(ratings))]
+    expected = agreement_of(ratings, ALL[:1], topics=topics, axis=1)
+    frame = pd.DataFrame(ratings, columns=names)
+    for index in ({"topic": topics, "doc": ids}, {"topic": topics}, {"qid": topics, "unit": ids}):
+        found = agreement_of(frame.set_index([pd.Series(index[k], name=k) for k in index]), ALL[:1])
+        assert found.topics.tolist() == [12]
+        np.testing.assert_allclose(found.low, expected.low, atol=1e-12)
+    rows = [
+        (topic, doc, name, grade)
+        for topic, doc, grades in zip(topics, ids, ratings, strict=True)
+        for name, grade in zip(names, grades, strict=True)
+        if grade == grade
+    ]
+    long = pd.DataFrame(rows, columns=["topic", "doc", "worker", "grade"])
+    found = agreement_of(long.set_index(["topic", "doc", "worker"]), ALL[:1])
+    np.testing.assert_allclose(found.low, expected.low, atol=1e-12)
+    # The names of the rows are not ratings, and assessors may be in rows.
+    by_row = frame.T.rename_axis("worker")
+    by_row.columns = ids
+    for data, axis in ((frame.rename_axis("unit"), None), (by_row, 0)):
+        found = agreement_of(data, ALL[:1], axis=axis)
+        np.testing.assert_allclose(found.value, expected.value, atol=1e-12)
+
+
 def test_against_one() -> None:
     ratings, topics = people()
     names = ["ann", "bob", "cid"]

@@ -403,7 +403,8 @@ def test_gold_grades_of_items_in_tables(tmp_path: Path) -> None:
     gold.to_csv(tmp_path / "gold.csv", index=False)
     gold.to_json(tmp_path / "gold.json", orient="records")
     (tmp_path / "map.json").write_text('{"a": 1, "b": 0}')
-    sources = [gold, gold.set_index("task")["label"], {"a": 1, "b": 0}]
+    by_item = gold.set_index("task")
+    sources = [gold, by_item, by_item["label"], {"a": 1, "b": 0}]
     for source in [*sources, *(tmp_path / name for name in ("gold.csv", "gold.json", "map.json"))]:
         grades = read_gold(source, labels).to_polars().select("doc", "grade")
         assert dict(grades.rows()) == {"a": 1, "b": 0}

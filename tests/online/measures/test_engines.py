@@ -53,7 +53,10 @@ def test_duckdb_gives_the_same_bits(log: cf.online.QueryLog, files: dict[str, Pa
 
 def test_pandas_gives_the_same_bits(log: cf.online.QueryLog, files: dict[str, Path]) -> None:
     frames = {name: pl.read_parquet(path).to_pandas() for name, path in files.items()}
-    same(cf.online.measure(log, ["CTR", "ClickRR"]), cf.online.measure(frames, ["CTR", "ClickRR"]))
+    indexed = {name: frame.set_index("page") for name, frame in frames.items()}
+    expected = cf.online.measure(log, ["CTR", "ClickRR"])
+    for tables in (frames, indexed, cf.online.scan_log(*indexed.values())):
+        same(expected, cf.online.measure(tables, ["CTR", "ClickRR"]))
 
 
 PAGES = pl.DataFrame({"page": [0, 1], "query": "q", "time": 1}).with_columns(

@@ -25,7 +25,7 @@ from cranfield.base.errors import (
 from cranfield.base.spec import Registry
 from cranfield.base.streams import make_stream
 from cranfield.base.text import inflect, list_some
-from cranfield.sources.columns import is_frame
+from cranfield.sources.columns import insert_index, is_frame
 from cranfield.sources.schemas import INDEX_NAME, fold_name
 from cranfield.sources.summaries import SUMMARIES
 
@@ -276,12 +276,14 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     import narwhals.stable.v1 as nw
     from narwhals.stable.v1 import selectors
 
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    frame = nw.from_native(insert_index(data), eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
+    n_levels = len(frame.columns) - len(data.columns)  # The index of a pandas frame has no ratings
     names = [str(name) for name in frame.columns]
     columns = {column.name: column.find_in(names) for column in LABELS.columns}
-    ids = [frame.columns[k] for name in ("topic", "doc") for k in columns[name]]
+    unit_columns = {*range(n_levels), *columns["topic"], *columns["doc"]}
+    ids = [frame.columns[k] for k in sorted(unit_columns)]
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
     # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
@@ -292,7 +294,8 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
             " without a column worker; remove or rename it",
             source="labels",
         )
-    if columns["worker"] or columns["grade"] or columns["order"] or not ratings.columns:
+    is_label = any(k >= n_levels for name in ("worker", "grade", "order") for k in columns[name])
+    if is_label or not ratings.columns:
         return None
     for name in ids:
         warn_of_summaries(name, frame[name].to_list(), "labels")
@@ -302,8 +305,8 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
         raise InputError(
             "expected columns worker and grade, or a column of numbers for each assessor, got text"
             f" in column {quote(text_column)}; for other names, use read_labels with"
-            " columns={'worker': ..., 'grade': ...}; for grades in words, with worker_columns=[...]"
-            " and grades={...}",
+            " columns={'worker': ..., 'grade': ...}; for grades as text, with worker_columns=[...],"
+            " and grades={...} if they are words",
             source="labels",
         )
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None

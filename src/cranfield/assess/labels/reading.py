@@ -39,6 +39,7 @@ from cranfield.sources.chunks import (
 from cranfield.sources.columns import (
     Columns,
     Table,
+    insert_index,
     is_frame,
     make_pair_reader,
     read_columns,
@@ -600,7 +601,7 @@ def _read_gold_table(
     """Read items and grades from a table without topics; None for other data."""
     names = _GOLD_ITEMS.find_own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
     if is_frame(data):
-        table = read_frame_columns(data, "judgments")
+        table = read_frame_columns(insert_index(data), "judgments")
     elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
         source = Source(fspath(data))
         form = FORMAT_OF_SUFFIX[source.suffix]

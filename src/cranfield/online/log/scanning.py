@@ -16,7 +16,13 @@ from cranfield.base.text import inflect, list_some
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, make_row_error
+from cranfield.sources.columns import (
+    Columns,
+    check_parquet_file,
+    convert_errors,
+    insert_index,
+    make_row_error,
+)
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import FileColumn, Schema
 
@@ -87,7 +93,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     is_path = isinstance(data, (str, PathLike))
     source = fspath(data) if is_path else schema.kind
     with convert_errors(_UNREADABLE, source, _ERRORS), quiet_panics():
-        lazy = nw.from_native(_scan_file(data, schema) if is_path else data).lazy()
+        lazy = nw.from_native(_scan_file(data, schema) if is_path else insert_index(data)).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
     positions = schema.find_positions(names, source)

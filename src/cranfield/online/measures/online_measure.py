@@ -23,6 +23,7 @@ from cranfield.base.errors import InputError, MeasureError, quote
 from cranfield.base.spec import Registry, Spec, format_parameters, get_summary
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
+from cranfield.sources.columns import insert_index
 
 _KEY = ("page", "rank")
 REQUIRED_COLUMNS = {"pages": ("page", "query"), "results": _KEY, "clicks": _KEY}
@@ -124,7 +125,7 @@ def _list_tables(frames: Mapping[str, Any]) -> list[str]:
 def _check_table(data: Any, name: str, source: str) -> nw.LazyFrame[Any]:
     """Refuse missing columns, columns of an unexpected type, and ranks below 1."""
     try:
-        table: nw.LazyFrame[Any] = nw.from_native(data).lazy()
+        table: nw.LazyFrame[Any] = nw.from_native(insert_index(data)).lazy()
     except TypeError:
         reason = f"{name}: expected a table, got {type(data).__name__}"
         raise InputError(reason, source=source) from None

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.assess import compare_judges, make_prompts, parse_answers, read_judges
+from cranfield.assess.judges.prompts import ONLY_NUMBER
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
 from tests.cli.running import cranfield
 
@@ -69,7 +70,7 @@ def test_rules(grades: Any, expected: list[int | None]) -> None:
     assert parse_answers(prompts, answers, grades=grades).rows["grade"].to_list() == expected
 
 
-def grades_of(texts: list[str], grades: Any) -> list[int | None]:
+def grades_of(texts: list[Any], grades: Any) -> list[int | None]:
     documents = {f"d{k}": "x" for k in range(len(texts))}
     prompts = make_prompts(
         [("q1", doc) for doc in documents], TOPICS, documents, "{topic} {document}"
@@ -90,6 +91,12 @@ def test_words_in_any_case_and_with_punctuation() -> None:
 
 def test_answers_without_a_match_have_no_grade() -> None:
     assert grades_of(["score: 2", "7", "2", "score: 7"], r"score: ([0-2])") == [2] + [None] * 3
+
+
+def test_a_whole_number_is_a_grade_in_any_form() -> None:
+    """Grades of models are often floats: 2.0 is the grade 2, as in judgments; 2.5 is none."""
+    texts = [2.0, "2.0", "score: 2.00.", "-1.0", "3", 2.5, "2.05", "1.0 or 2", "1.0.2"]
+    assert grades_of(texts, ONLY_NUMBER) == [2, 2, 2, -1, 3, None, None, None, None]
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ _TEXT_COLUMNS = {
 }
 """Usual names of the column of a placeholder that names no column."""
 
-ONLY_NUMBER = r"(-?\d+)"  # Default rule: the grade is the only number of the answer
+ONLY_NUMBER = r"(-?\d+)(?:\.0+(?!\d))?"  # Default rule: the grade is the only number of the answer
 
 
 def _split_pair(line: str) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
+from cranfield import InputError
 from cranfield.online import policy_value
 from cranfield.online.log.query_log import make_log
 from tests.conftest import ROOT
@@ -145,6 +146,27 @@ def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
         target_probability=chance.ravel(),
     )
     assert policy_value(frame, depends=depends).estimate == pytest.approx(printed, abs=1e-12)
+
+
+@pytest.mark.parametrize("is_known", [pl.col("position") != 2, pl.int_range(pl.len()) > 0])
+def test_actions_above_must_be_known(is_known: pl.Expr) -> None:
+    """Three positions, each x or y; the reward of the last is 1 if the second is x, in 90%."""
+    actions = np.array([*product("xy", repeat=3)])
+    frame = pl.DataFrame({"page": np.repeat(np.arange(8), 3)}).with_columns(
+        position=np.tile([1, 2, 3], 8),
+        action=actions.ravel(),
+        propensity=0.5,
+        reward=np.column_stack([np.zeros((8, 2)), actions[:, 1] == "x"]).ravel(),
+    )
+    policy = {"action": ["x", "y"], "probability": [0.9, 0.1]}
+    for depends in ("above", "list"):
+        assert policy_value(frame, policy, depends=depends).estimate == pytest.approx(0.9)
+        from_0 = frame.with_columns(pl.col("position") - 1)
+        assert policy_value(from_0, policy, depends=depends).estimate == pytest.approx(0.9)
+        with pytest.raises(InputError, match="with gaps between positions"):
+            policy_value(frame.filter(is_known), policy, depends=depends)
+    # By position, each action has its own weight, and all rewards are of actions that are known.
+    assert policy_value(frame.filter(pl.col("position") > 2), policy).estimate == 0.5
 
 
 def drawn_lists(documents: int, repeats: bool) -> list[List]:

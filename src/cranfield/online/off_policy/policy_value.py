@@ -320,6 +320,17 @@ class LoggedActions:
             raise InputError(f"{purpose} requires a column {name}", source=self.source)
         return self.rows[name].to_numpy()
 
+    def refuse_gaps(self, depends: str) -> None:
+        """Refuse lists without all positions from the first, if rewards depend on several."""
+        if depends == "position" or "position" not in self.rows.columns:
+            return
+        position = pl.col("position")
+        is_next = pl.int_range(pl.len()).over("list") == position - (position.min() != 0).cast(int)
+        if n_lists := self.rows.filter(~is_next)["list"].n_unique():
+            reason = f"depends={depends!r} requires the actions at all positions of a list"
+            got = f"{inflect(n_lists, 'list')} with gaps between positions"
+            raise InputError(f"{reason}, got {got}", source=self.source)
+
 
 def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     """Read logged actions, with their probabilities under the policy."""
@@ -633,7 +644,8 @@ def policy_value(
     Raises
     ------
     InputError
-        For a propensity of at most 0 or above 1, an invalid probability, or a missing column.
+        For a propensity of at most 0 or above 1, an invalid probability, a missing column, or gaps
+        between the positions of a list if rewards depend on several.
     PolicyError
         For an invalid option, or probabilities that do not sum to 1.
     CranfieldError
@@ -659,6 +671,7 @@ def policy_value(
     if estimator != "PI" and (repeats or candidates is not None):
         raise PolicyError(f"candidates and repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)
+    actions.refuse_gaps(depends)
     code = actions.rows["list"].to_numpy()
     n_lists = int(code[-1]) + 1
     reward = actions.rows["reward"].to_numpy()

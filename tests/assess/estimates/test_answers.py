@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assess import ppi_answers, ppi_mean
-from cranfield.base.errors import CranfieldError
+from cranfield.base.errors import CranfieldError, InputError
 from tests.cli.running import cranfield
 
 TOPICS = [f"q{k}" for k in range(40)]
@@ -119,6 +119,34 @@ def test_refusals() -> None:
     cited = cf.texts.read_citations({"x": {"q1": [["full"]]}})
     with pytest.raises(CranfieldError, match="must have the same type"):
         ppi_answers(human, cited, "NuggetRecall")
+
+
+ANSWER = [["full", "none"], ["none"], []]
+CUT = [["full"], ["none"], []], [["full", "none"], ["none"]], [["full", "none"], [], []]
+
+
+@pytest.mark.parametrize("cut", CUT)
+@pytest.mark.parametrize("counted", ["first", "all"])
+def test_people_label_answers_completely(cut: list[list[str]], counted: str) -> None:
+    """With the first of two citations only, scores by the first citation are the same."""
+    measure = f"CitationRecall(counted='{counted}')"
+    judge = cf.texts.read_citations({"x": dict.fromkeys(TOPICS, ANSWER)})
+    people = dict.fromkeys(TOPICS[:8], ANSWER) | {TOPICS[4]: cut}
+    human = cf.texts.read_citations({"x": people})
+    if cut == CUT[0] and counted == "first":
+        assert ppi_answers(human, judge, measure).rows["estimate"].to_list() == [1 / 3]
+    else:
+        with pytest.raises(InputError, match="citations?, and|sentences?, and"):
+            ppi_answers(human, judge, measure)
+
+
+def test_people_and_judge_label_the_same_nuggets() -> None:
+    gold = NUGGETS | {TOPICS[5]: dict.fromkeys(["a", "b"], 1)}
+    with cf.base.errors.collect_warnings():
+        human = cf.texts.judge_answers({"x": {topic: ["a"] for topic in TOPICS[:8]}}, gold)
+    judge = judged(TOPICS, 0.2)
+    with pytest.raises(InputError, match=f"labelled 2 nuggets, and the judge 4.*'{TOPICS[5]}'"):
+        ppi_answers(human, judge, "NuggetRecall")
 
 
 def test_the_command_writes_corrected_scores(tmp_path: Path) -> None:

@@ -635,7 +635,8 @@ def ppi_answers(
     Raises
     ------
     InputError
-        For an answer that people labelled but the judge did not.
+        For an answer that people labelled but the judge did not, or of which they labelled another
+        number of nuggets, sentences or citations.
     PolicyError
         For fewer than 3 labels of a system (2 with `lambda_`), unequal types, or invalid options.
 
@@ -661,12 +662,19 @@ def ppi_answers(
     has_answer = _has_answer(judge)
     index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(has_answer)}
     human_scores = np.full(has_answer.shape, np.nan)
+    human_counts, judge_counts = _count_parts(human, parsed), _count_parts(judge, parsed)
     for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
             reason = f"people labelled an answer of {quote(system)} that the judge did not label"
             raise InputError(reason, topic=topic)
-        human_scores[index_of[topic, system]] = sampled_scores[t, s]
+        index = index_of[topic, system]
+        for part, counts in human_counts.items():
+            if (n_labelled := int(counts[t, s])) != (n_judged := int(judge_counts[part][index])):
+                numbers = f"{inflect(n_labelled, part)}, and the judge {n_judged:,}"
+                reason = f"in an answer of {quote(system)}, people labelled {numbers}"
+                raise InputError(f"{reason}; both must label complete answers", topic=topic)
+        human_scores[index] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
     data = _AnswerScores(human_scores, judge_scores, has_answer, fit)
     frames, notes = [], []
@@ -682,3 +690,14 @@ def ppi_answers(
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
     return judged.answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0
+
+
+def _count_parts(judged: JudgedAnswers | JudgedCitations, measure: Measure) -> dict[str, Floats]:
+    """Count the labelled parts of answers that the measure uses; shape (topics, systems)."""
+    if isinstance(judged, JudgedAnswers):
+        n_nuggets = judged.nuggets.total(np.ones(len(judged.nuggets.ids)))
+        return {"nugget": np.tile(n_nuggets[:, None], len(judged.systems))}
+    last_place = 1 if getattr(measure, "counted", "all") == "first" else np.inf
+    cell = judged.cell[judged.sentence[judged.place <= last_place]]
+    n_citations = judged.total(cell, np.ones(len(cell)))
+    return {"sentence": judged.n_sentences, "counted citation": n_citations}

@@ -148,6 +148,9 @@ def test_what_is_refused() -> None:
     assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )
+    for table, option in {"segments": "segments", "looks": "sequential"}.items():
+        reason = f"--table {table} requires --{option}"
+        assert reason in refused("experiment", USERS, "--metric", "revenue", "--table", table)
     assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")
     assert "would overwrite an input file" in refused("assign", USERS, "--name", "e", "-o", USERS)
 

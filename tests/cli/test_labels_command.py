@@ -148,7 +148,7 @@ a=gold a=gold | 'a' must be given only once
 labels.csv --fix-gold | setting fix-gold requires --gold
 labels.csv --gold gold --fix-gold | setting fix-gold requires --gold
 labels.csv --resamples 9 | setting resamples requires --interval bootstrap
-labels.csv --table gold | unknown table 'gold'
+labels.csv --table gold | --table gold requires --gold
 labels.csv --grades 0..1 | labels.csv:6: grade 2 is outside the scale (0, 1)
 labels.csv --grades x | such as 0..3, got 'x'
 labels.csv --grades a.b | got 'a.b'

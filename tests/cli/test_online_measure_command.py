@@ -135,7 +135,7 @@ pages.csv clicks=clicks.csv clicks=results.csv | expected a log in one file
 pages.csv results.csv clicks.csv -m QueriesPerUser --by query | is a measure of users and cannot be
 pages.csv results.csv clicks.csv --by session | requires the column session of pages
 pages.csv results.csv clicks.csv -m CTR --survival | --survival requires a measure of time
-pages.csv results.csv clicks.csv --table survival | survival
+pages.csv results.csv clicks.csv --table survival | --table survival requires --survival
 pages.csv results.csv clicks.csv -o pages.csv | would overwrite an input file
 pages.csv results.csv clicks.csv clicks.csv | expected a log in one file
 pages.csv results.csv results.csv | distinct files, got results.csv twice

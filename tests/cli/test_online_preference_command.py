@@ -89,6 +89,7 @@ two.csv | users have several pages (4 users, 8 pages)
 two.csv --unit shop | '--unit': 'shop' is not one of 'user', 'session'
 two.csv --unit user --rankers a,c | unknown ranker 'c'
 two.csv --unit user --table pairs | pairs
+two.csv --unit user --table strengths | --table strengths requires --votes
 three.csv --unit user --expected 0.3 | setting expected requires two rankers
 two.csv --unit user --correction tukey | correction: 'tukey' is not one of 'none', 'bonferroni'
 --votes two.csv --rankers a,b | --votes cannot be combined with setting rankers

@@ -67,7 +67,8 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
 --model DBN --baseline UBM | must be one of two or more models
 --measure P@1 | --measure requires --qrels
 -o log.csv | would overwrite an input file
---table gain | unknown table 'gain'
+--table gain | --table gain requires --baseline
+--table relevance | --table relevance requires --qrels
 --model GCTR --qrels qrels.txt | requires a model
 --held-out nowhere.csv | nowhere.csv: cannot be read
 --model DBN(gamma=2) -o m.json | gamma

@@ -229,3 +229,10 @@ def test_replication(campaign: Path) -> None:
 def test_errors_of_reproduction(campaign: Path, words: list[str], reason: str) -> None:
     runs = () if "--original-baseline" in reason else ALL_FOUR
     refused(campaign, *REPRODUCTION, *runs, *words, reason=reason)
+
+
+def test_tables_of_one_system_or_other_topics(campaign: Path) -> None:
+    half = ("--original-baseline", "s3.run", "--baseline", "s4.run")
+    for table, words in {"effects": (), "orders": ("--other-qrels", "qrels.txt")}.items():
+        reason = f"--table {table} requires "
+        refused(campaign, *REPRODUCTION, *half, *words, "--table", table, reason=reason)

@@ -130,7 +130,7 @@ def labels(
     """
     if qrels is not None and qrels in {result_output.output, "-"}:
         raise PolicyError(f"--qrels must be a file other than --output, got {quote(qrels)}")
-    result_output.check(name for name in KEYS if gold is not None or name != "gold")
+    result_output.check(KEYS, {"gold": "--gold"} if gold is None else {})
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import LabelSummary
 
@@ -405,7 +405,8 @@ def judges(
     tables = [name for name, is_available in conditions.items() if is_available]
     bounds = check_tolerances(tolerances, ["intervals", *tables], TOLERANCE_CONDITIONS)
     tables += ["decisions"] if bounds else []
-    _check_table(result_output, tables)
+    absent = {name: text for name, text in TABLE_CONDITIONS.items() if name not in tables}
+    result_output.check(JUDGE_TABLES, absent)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
     reading = cli.ReadingOptions.from_options(judging)
     try:
@@ -460,13 +461,6 @@ def judges(
     if ppi and has_runs:
         combined = replace(combined, frames={**combined.frames, "ppi": _make_ppi_frame(results)})
     result_output.write(replace(combined, verdict=verdict, is_verdict_last=True))
-
-
-def _check_table(result_output: cli.ResultOutput, tables: Sequence[str]) -> None:
-    """Refuse a table that the results do not have, and name the options that it requires."""
-    if (table := result_output.table) in TABLE_CONDITIONS and table not in tables:
-        raise PolicyError(f"--table {table} requires {TABLE_CONDITIONS[table]}")
-    result_output.check([*LABEL_TABLES, *tables])
 
 
 def _check_unit(ppi: str | None, has_runs: bool) -> None:

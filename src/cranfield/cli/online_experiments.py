@@ -176,6 +176,9 @@ def experiment(
             "expected either -m MEASURE (for a log) or --metric COLUMN (for a table of units), got"
             f" {'both' if measures else 'neither'}"
         )
+    required = {"segments": "segments", "interactions": "segments", "looks": "sequential"}
+    absent = {table: f"--{name}" for table, name in required.items() if not options[name]}
+    result_output.check(cf.online.ExperimentReport.declared(), absent)
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError(f"--report and --output must differ, got {quote(page)} for both")
@@ -268,6 +271,7 @@ def _make_metrics(
 
 
 RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as runs
+PREFERENCE_TABLES = ("preference", "pairs", "strengths", "position")
 
 
 @cli.command()
@@ -376,7 +380,7 @@ def interleave(
 @cli.options_from("cranfield.online.preference", "confidence")
 @cli.own_options("runs", requires="LOG")
 @log_options
-@cli.make_result_options(("preference", "pairs", "strengths", "position"))
+@cli.make_result_options(PREFERENCE_TABLES)
 def preference(
     logs: tuple[str, ...],
     *,
@@ -421,6 +425,8 @@ def preference(
     """
     from cranfield.online.interleaving.log_preference import list_teams
 
+    absent = dict.fromkeys(("strengths", "position"), "--votes") if votes is None else {}
+    result_output.check(PREFERENCE_TABLES, absent)
     result: Result
     options["confidence"] = confidence
     facts: dict[str, Any] = {}

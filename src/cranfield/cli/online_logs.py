@@ -139,7 +139,7 @@ def measure(
             raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
         result_output.write(cf.online.coec_of_totals(logs[0]))
         return
-    result_output.check(TABLES if survival else TABLES[:1])
+    result_output.check(TABLES, {} if survival else dict.fromkeys(SURVIVAL, "--survival"))
     measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
@@ -240,9 +240,9 @@ def train(
     cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
     """
     has_relevance = qrels is not None and tied != "grade"
-    omitted_tables = {"gain"} if baseline is None else set()
-    omitted_tables |= set() if has_relevance else {"relevance"}
-    result_output.check(name for name in KEYS if name not in omitted_tables)
+    absent = {"gain": "--baseline"} if baseline is None else {}
+    absent |= {} if has_relevance else {"relevance": "--qrels without --tied grade"}
+    result_output.check(KEYS, absent)
     import polars as pl
 
     from cranfield.online.click_models.evaluation import (

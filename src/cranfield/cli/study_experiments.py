@@ -254,9 +254,11 @@ def reproduction(
             " --original-advanced and --advanced, or all four, got"
             f" {' and '.join(names) or 'none'}"
         )
-    absent_tables = [] if other_qrels is None else ["order means", "orders"]
-    absent_tables += [] if len(original) == 2 else ["effects"]
-    options.check_table(cf.meta.Reproduction, without=absent_tables)
+    pair = "--original-baseline and --original-advanced"
+    absent = {} if len(original) == 2 else {"effects": pair}
+    same_topics = "runs of the same topics, without --other-qrels"
+    absent |= {} if other_qrels is None else dict.fromkeys(("order means", "orders"), same_topics)
+    options.check_table(cf.meta.Reproduction, absent=absent)
     reading, judging = options.reading, cli.omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]

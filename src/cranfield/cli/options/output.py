@@ -133,10 +133,13 @@ class ResultOutput:
     table: str | None = None
     output: str | None = None
 
-    def check(self, tables: Iterable[str]) -> None:
-        """Refuse a table that the results do not have."""
+    def check(self, tables: Iterable[str], absent: Mapping[str, str] | None = None) -> None:
+        """Refuse a table that the results lack; `absent` maps such tables to required options."""
+        absent = absent or {}
+        if condition := absent.get(self.table or ""):
+            raise PolicyError(f"--table {self.table} requires {condition}")
         if self.table is not None:
-            check_table(self.table, tables)
+            check_table(self.table, (name for name in tables if name not in absent))
 
     def writes_frame(self, table: str) -> bool:
         """Return True if a table is written as a data frame, which has no notes."""

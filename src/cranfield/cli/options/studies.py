@@ -134,14 +134,13 @@ class StudyOptions:
                 progress=progress,
             )
 
-    def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
+    def check_table(self, *kinds: type[Result], absent: Mapping[str, str] | None = None) -> None:
         """Refuse a table or a chart that the studies do not have, before any study is run."""
         if self.chart is not None:
             from cranfield.reporting.charts.registry import parse_chart_request
 
             parse_chart_request(self.chart, kinds)
-        names = (name for kind in kinds for name in kind.declared())
-        self.result_output.check(name for name in names if name not in without)
+        self.result_output.check((name for kind in kinds for name in kind.declared()), absent)
 
     def write_studies(self, *studies: Result, **options: Any) -> None:
         """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""

@@ -222,6 +222,11 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, campaign: cf.campaign.Ca
         campaign.standing(path, measure="URisk(AP, baseline='low')")
     with pytest.raises(CranfieldError, match="no run to compare with"):
         campaign.standing("by-hand", kind="manual")
+    campaign.withdraw("good", "a bug")
+    for run, baseline in (("good", None), (path, "good")):
+        with pytest.raises(PolicyError, match="'good'; the run of team .* already withdrawn"):
+            campaign.standing(run, baseline=baseline)
+    assert campaign.standing(written(tmp_path, "good", planted(8, 40))).rank == 2
 
 
 def test_runs_with_equal_means_of_other_sums_are_equal(tmp_path: Path) -> None:

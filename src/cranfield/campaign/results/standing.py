@@ -30,6 +30,7 @@ from cranfield.campaign.results.stored_inputs import (
     select_intact,
 )
 from cranfield.campaign.rules.task_rules import PoolRules
+from cranfield.campaign.submitting.submit import find_accepted_run
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
@@ -336,10 +337,14 @@ def standing(
 
 def _read_run(scoring: Scoring, text: str) -> Run:
     """Read the file of a run, or a run of the campaign by its tag."""
-    for submission in scoring.submissions:
-        if submission.tag == text and not Path(text).is_file():
-            return read_stored_run(scoring.campaign, scoring.rules, submission)
-    return read_run(text, format=scoring.rules.format)
+    registry, rules = scoring.campaign.registry, scoring.rules
+    if Path(text).is_file() or not registry.submissions(None, None, tag=text):
+        return read_run(text, format=rules.format)
+    submission = find_accepted_run(registry, text)
+    if submission.task != rules.name:
+        tasks = f"{quote(submission.task)}, not {quote(rules.name)}"
+        raise PolicyError(f"run {quote(submission.tag)} was submitted to the task {tasks}")
+    return read_stored_run(scoring.campaign, rules, submission)
 
 
 def _find_reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:

@@ -104,7 +104,7 @@ fine.txt fine.txt | two judges have the name 'fine'
 none.txt | none.txt: cannot be read
 *.nothing | no file matches the pattern
 fine.txt --scale 3 | a lowest and highest grade
-fine.txt --own-runs --aspect x=qrels | --aspect is not supported
+fine.txt --own-runs --aspect x=qrels | setting aspect is not supported
 fine.txt --own-runs --families families.csv | expected a judge
 """
 )

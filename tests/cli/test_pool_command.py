@@ -112,6 +112,15 @@ def test_samples(campaign: Path) -> None:
     strata = cf.assess.sample(pool, "strata", strata={2: 1.0, 10: 3})
     back = cf.read_qrels(campaign / "s.xqrels", format="xqrels")
     assert back.to_polars().equals(strata.to_qrels(campaign / "qrels.txt", ["stratum"]).to_polars())
+    # In YAML, strata are a mapping as in Python; a decimal number is refused, as for --size.
+    settings = campaign / "mapping.yml"
+    settings.write_text("strata: {2: 100%, 10: 3}\n")
+    mapped = (*by_depth[:4], "--settings", "mapping.yml", "--judged", "qrels.txt")
+    cranfield(campaign, *mapped, "--format", "xqrels", "-o", "m.xqrels")
+    assert (campaign / "m.xqrels").read_bytes() == (campaign / "s.xqrels").read_bytes()
+    settings.write_text("strata: {2: 1.0, 10: 0.4}\n")
+    _, err = cranfield(campaign, *mapped, status=2)
+    assert "setting strata 2: must be an integer or a percentage such as 10%, got '1.0'" in err
 
 
 @refusals(
@@ -131,7 +140,7 @@ def test_samples(campaign: Path) -> None:
 --sample uniform --size 0 | size must be a positive integer, or a p
 --sample uniform --size 0.5 | --size must be an integer or a percentage
 --sample uniform --size 101% | size must be a positive integer, or a p
---sample strata --strata 5 | --strata must be pairs
+--sample strata --strata 5 | setting strata must be pairs
 --sample strata --strata 5:1,5:2 | each rank once
 --sample strata --strata 1:1 | expected strata down to rank
 --sample stat --size 2 --judged few.txt | not judged

@@ -205,7 +205,7 @@ def test_reproduction_with_files_of_documents(campaign: Path) -> None:
     command = (*REPRODUCTION, *ALL_FOUR, "-m", "AP", "--table", "scores", "--format", "csv")
     plain = cranfield(campaign, *command)
     assert cranfield(campaign, *command, "--aspect", "other=qrels.txt") == plain
-    refused(campaign, *command, "--aspect", "other", reason="--aspect must be NAME=QRELS")
+    refused(campaign, *command, "--aspect", "other", reason="setting aspect must be NAME=QRELS")
 
 
 def test_replication(campaign: Path) -> None:

@@ -83,12 +83,16 @@ _CLAUSE_END[": "] = _CLAUSE_END["; "]
 
 
 def as_options(text: str, command: click.Command | None) -> str:
-    """Rewrite hints such as `encoding='latin-1'` as options of the command.
+    """Rewrite hints such as `encoding='latin-1'` as options, and flags that are settings as such.
 
     If the command has no option for an argument of readers, the clause with the hint is removed.
     """
     if command is None:
         return text
+    for param in command.params:
+        if getattr(param, "is_setting", False):
+            flag = max(param.opts, key=len)
+            text = re.sub(rf"(?<!\S){flag}(?![\w-])", f"setting {flag.removeprefix('--')}", text)
     arguments = _READER_ARGUMENTS.split()
     # The output --format and the --column of metadata tables do not set arguments of readers.
     params = [param for param in command.params if isinstance(param, click.Option)]

@@ -41,7 +41,8 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
 
 
 def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Context) -> Any:
-    """Convert a YAML value to the value of an option; a mapping becomes NAME=VALUE pairs."""
+    """Convert a YAML value to that of an option; a mapping becomes pairs, NAME=VALUE or RANK:N."""
+    sign = ":" if ":" in (getattr(param, "metavar", None) or "") else "="
     items = value if isinstance(value, list) else [value]
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
     texts = []
@@ -51,7 +52,7 @@ def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Conte
         if (item is None and not is_ungraded) or isinstance(item, (dict, list)):
             key = location if name is None else f"{location}: {name}"
             raise PolicyError(f"{key} must be a single value, got {quote(item)}")
-        texts.append(item if name is None else f"{name}={'' if is_ungraded else item}")
+        texts.append(item if name is None else f"{name}{sign}{'' if is_ungraded else item}")
     if param.multiple:
         value = texts
     elif isinstance(value, (dict, list)):

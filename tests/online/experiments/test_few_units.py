@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 from scipy.stats import hypergeom, ttest_ind
 
-from cranfield.online import Metric, analyse_experiment
+from cranfield.online import Metric, analyse_experiment, simulate_aa_tests
 
 
 def table(first: Any, second: Any) -> dict[str, Any]:
@@ -110,3 +111,47 @@ def test_a_sequential_report_states_one_p_value() -> None:
     found = analyse_experiment(table([0] * 20, [1] * 20), "x", sequential="CS(tuned=100)")
     assert found.pvalues[0, 0] == 1.0
     assert not any("p =" in note for note in found.notes)
+
+
+COUNTS = np.random.default_rng(4).integers(1, 9, 60)
+GAMMA = np.random.default_rng(0).gamma(2.0, 3.0, 400).round(2)
+ALTERNATING = np.where(np.arange(400) % 2, "b", "a")
+
+
+@pytest.mark.parametrize(
+    ("columns", "metric"),
+    [
+        *(({"x": price * COUNTS, "k": COUNTS}, "x/k") for price in (0.1, 0.7, 4.95, 9.99)),
+        *(({"x": COUNTS, "k": number * COUNTS}, "x/k") for number in (3, 7, 10)),
+        ({"x": np.where(ALTERNATING == "a", 0.3, 0.1 + 0.2)}, "x"),
+        *(
+            ({"x": x, "y": y}, Metric("x", covariate="y"))
+            for x in (GAMMA, GAMMA - GAMMA.mean())
+            for y in (GAMMA * 100, GAMMA * 0.9, 2 * GAMMA + 1, -GAMMA, GAMMA / 3, GAMMA + 1e6)
+        ),
+    ],
+)
+def test_values_that_differ_by_rounding_are_equal(columns: dict[str, Any], metric: Any) -> None:
+    """With exact arithmetic, all units have the same value, so every assignment has p = 1."""
+    data: dict[str, Any] = {name: [*values, *values] for name, values in columns.items()}
+    data |= {"variant": np.resize(ALTERNATING, len(data["x"]))}
+    found = analyse_experiment(data, metric, control="a")
+    assert found.comparisons.select("difference", "lift", "error", "p").row(0) == (0, 0, 0, 1)
+    assert found.verdicts == (("undecided",),)
+    if isinstance(metric, Metric):
+        assert any("the covariate y determines its values" in note for note in found.notes)
+    elif metric == "x/k":
+        assert (simulate_aa_tests(data, metric, n_tests=50).pvalues[0] == 1).all()
+
+
+def test_small_but_real_differences_are_decided() -> None:
+    prices = np.random.default_rng(1).normal(1, 1e-5, 400) + 1e-5 * (ALTERNATING == "b")
+    counts = np.resize(COUNTS, 400)
+    data = {"variant": ALTERNATING, "x": prices * counts, "k": counts}
+    assert analyse_experiment(data, "x/k").verdicts == (("better",),)
+    assert analyse_experiment(data | {"x": 1e6 + prices}, "x").verdicts == (("better",),)
+    # Constant values that differ are one assignment, and its mirror image, of all.
+    data["x"] = data["k"] * np.where(ALTERNATING == "a", 0.1, 0.1 + 1e-9)
+    found = analyse_experiment(data, "x/k")
+    assert found.pvalues[0, 0] == pytest.approx(2 / comb(400, 200), rel=1e-9)
+    assert found.verdicts == (("better",),)

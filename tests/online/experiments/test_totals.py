@@ -78,6 +78,13 @@ def test_a_method_of_the_lift_that_permutation_does_not_use_is_noted() -> None:
         assert not any("has no effect" in note for note in found.notes)
 
 
+def test_totals_of_equal_values_have_no_variance() -> None:
+    """For 77 and 101 times 9.99, sums of squares and squared sums differ by rounding."""
+    totals = {name: (9.99 * n, 9.99**2 * n, n) for name, n in (("control", 77), ("new", 101))}
+    found = online.analyse_totals(totals)
+    assert found.comparisons.select("difference", "error", "p").row(0) == (0.0, 0.0, 1.0)
+
+
 def test_unequal_variants_are_a_mismatch() -> None:
     report = online.analyse_totals({"control": (500, 10_000), "new": (575, 12_000)})
     assert report.stopped

@@ -257,6 +257,20 @@ def test_equal_rewards_have_no_interval() -> None:
         assert any(reason in said for said in made.warnings)
 
 
+@pytest.mark.parametrize("estimator", ["IPS", "SNIPS"])
+@pytest.mark.parametrize("resamples", [0, 50])
+@pytest.mark.parametrize("centre", [0.0, 0.5])
+def test_a_policy_equal_to_that_of_the_log_does_not_differ(
+    estimator: str, resamples: int, centre: float
+) -> None:
+    """0.3 / 3 is 0.1, but for rounding."""
+    rows = {"reward": np.random.default_rng(0).random(400) - centre, "propensity": [0.1] * 400}
+    rows["target_probability"] = [0.3 / 3] * 400
+    found = policy_value(rows, estimator=estimator, resamples=resamples)
+    assert found.to_polars().row(2) == ("difference", 0.0, 0.0, None, None)
+    assert found.low < found.estimate < found.high
+
+
 def test_limits_of_a_mean() -> None:
     rows = logged()
     made = policy_value(rows, unit="list")

@@ -418,7 +418,10 @@ def _note_covariates(
             continue
         covariate = "/".join(filter(None, metrics[name].parts()[2:]))
         variance = estimate_arms(by_arm, replace(metric, covariate=-1)).squared_error.sum()
-        if variance > 0:
+        if variance > 0 and (arm_means[name].squared_error == 0).all():
+            reason = "determines its values; use values from before the experiment"
+            yield f"{name}: the covariate {covariate} {reason}"
+        elif variance > 0:
             change = arm_means[name].squared_error.sum() / variance - 1
             yield (
                 f"{name}: means are adjusted for {covariate or f'{name} before the experiment'},"

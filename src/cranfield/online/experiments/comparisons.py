@@ -31,7 +31,6 @@ from cranfield.online.experiments.estimates import (
     compute_half_width,
     compute_moments,
     compute_percentiles,
-    compute_squared_error,
     compute_tail_pvalue,
     estimate_arms,
     resample_means,
@@ -260,7 +259,8 @@ def compare_variants(
         is_compared = np.isin(codes, (0, treatment))
         columns, is_treated = units.columns[is_compared], codes[is_compared] == treatment
         gradient = arm_means[name].gradient[[0, treatment]].mean(axis=0)
-        gamma = units.compute_skewness(gradient, treatment)
+        # Without variance, the skewness is that of rounding errors.
+        gamma = units.compute_skewness(gradient, treatment) if effect.standard_error else 0.0
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
         test = _choose_test(effect, distortion, options, is_metric=name in units.metric_columns)
         permutations: PermutationTest | None = None
@@ -443,8 +443,7 @@ def combine_metrics(
         terms = (factor * arm_means[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
-    squared_error = compute_squared_error(by_arm, gradient)
-    return ArmMeans(evaluate(by_arm.mean), squared_error, by_arm.count, gradient, evaluate)
+    return ArmMeans.from_gradient(by_arm, evaluate(by_arm.mean), gradient, evaluate)
 
 
 def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level: float) -> Bounds:

@@ -17,6 +17,7 @@ from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import make_stream
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.differences import (
+    ROUNDING,
     bound_by_fieller,
     compute_difference_pvalues,
     compute_tail_pvalues,
@@ -205,6 +206,24 @@ class ArmMeans:
     # Computes the metric, with the same coefficient of a covariate, from means of columns
     evaluate: Callable[[Floats], Floats]
 
+    @classmethod
+    def from_gradient(
+        cls, groups: Moments, value: Floats, gradient: Floats, evaluate: Callable[[Floats], Floats]
+    ) -> ArmMeans:
+        """Compute squared standard errors by the delta method; 0 for spread by rounding only.
+
+        Constant values that differ from those of the control by rounding only become equal to them.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = _multiply(gradient, groups.covariance, gradient) / groups.count
+        value_error, scatter_error = _bound_rounding(groups, gradient)
+        is_constant = _multiply(gradient, groups.scatter, gradient) <= scatter_error
+        squared_error = np.maximum(np.where(is_constant, np.minimum(variance, 0), variance), 0.0)
+        is_equal = np.abs(value - value[..., :1]) <= np.maximum(value_error, value_error[..., :1])
+        is_equal &= (squared_error == 0) & (squared_error[..., :1] == 0)
+        value = np.where(is_equal, value[..., :1], value)
+        return cls(value, squared_error, groups.count, gradient, evaluate)
+
 
 def estimate_arms(
     groups: Moments, metric: MetricColumns, theta: str = "pooled", all_units: Moments | None = None
@@ -235,7 +254,8 @@ def estimate_arms(
             cov = _multiply(gradient, groups.scatter, slope).sum(axis=-1)
             var = _multiply(slope, groups.scatter, slope).sum(axis=-1)
         # A covariate without variance has no effect.
-        factor = np.divide(cov, var, out=np.zeros_like(cov), where=var > 0)[..., None]
+        is_varying = var > _bound_rounding(all_units, pooled_slope)[1]
+        factor = np.divide(cov, var, out=np.zeros_like(cov), where=is_varying)[..., None]
         pivot = centre[..., None]
         value = value - factor * (covariate_value - pivot)
         gradient = gradient - factor[..., None] * slope
@@ -248,15 +268,20 @@ def estimate_arms(
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
             return np.asarray(unadjusted - factor * (covariate - pivot))
 
-    squared_error = compute_squared_error(groups, gradient)
-    return ArmMeans(value, squared_error, groups.count, gradient, evaluate)
+    return ArmMeans.from_gradient(groups, value, gradient, evaluate)
 
 
-def compute_squared_error(groups: Moments, gradient: Floats) -> Floats:
-    """Compute the squared standard error of a function of means, by the delta method."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = _multiply(gradient, groups.covariance, gradient) / groups.count
-    return np.maximum(variance, 0.0)
+def _bound_rounding(groups: Moments, gradient: Floats) -> tuple[Floats, Floats]:
+    """Return the largest rounding errors of a function of means, and of the function's scatter."""
+    # The error of a sum of n products is at most proportional to n.
+    rounding = np.maximum(ROUNDING, groups.count * 2.0**-54)
+    weights, scatter = np.abs(gradient), np.abs(groups.scatter)
+    squares = np.diagonal(scatter, axis1=-2, axis2=-1) / np.maximum(groups.count, 1)[..., None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.hypot(groups.mean, np.sqrt(squares))
+        value_error = rounding * (weights * sizes).sum(axis=-1)
+        scatter_error = rounding * _multiply(weights, scatter, weights)
+        return value_error, np.maximum(scatter_error, groups.count * value_error**2)
 
 
 def _divide(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:

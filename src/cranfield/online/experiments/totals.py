@@ -26,6 +26,7 @@ from cranfield.online.experiments.estimates import (
 from cranfield.online.experiments.report import ExperimentReport
 from cranfield.online.experiments.units import Units, order_variants
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
+from cranfield.significance.differences import ROUNDING
 
 MAX_ROWS = 1_000_000  # Maximum number of units that are expanded to rows of 0 and 1
 
@@ -213,5 +214,6 @@ def _convert_to_moments(totals: list[Total]) -> Moments:
     sums_of_squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
     mean = np.stack([np.ones(count.size), sums / count], axis=1)
     scatter = np.zeros((count.size, 2, 2))
-    scatter[:, 1, 1] = np.maximum(sums_of_squares - sums**2 / count, 0.0)
+    squares = sums_of_squares - sums**2 / count
+    scatter[:, 1, 1] = np.where(squares <= ROUNDING * sums_of_squares, 0.0, squares)
     return Moments(count, mean, scatter)

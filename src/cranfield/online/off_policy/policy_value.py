@@ -73,6 +73,7 @@ def compare_ratios(
     denominators = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _append_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
+        sizes = TOLERANCE * np.abs(sums[:2]).sum(axis=1) / denominators[:, 0]
     standard_error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
     confidence, resamples, seed = interval
     if resamples:
@@ -87,7 +88,11 @@ def compare_ratios(
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     else:
         low, high = bound_by_t(estimate, standard_error, n_units - 1, confidence)
-    is_constant = standard_error <= TOLERANCE * np.abs(estimate)
+    # Values that differ by rounding only are equal, and so are their means.
+    rounding = np.append(sizes, sizes.max())
+    is_constant = standard_error <= rounding
+    estimate[2:] = np.where(is_constant & (np.abs(estimate) <= rounding), 0.0, estimate)[2:]
+    standard_error = np.where(is_constant, 0.0, standard_error)
     bounds = (np.where(is_constant, np.nan, bound) for bound in (low, high))
     return Means(estimate, standard_error, *bounds)
 

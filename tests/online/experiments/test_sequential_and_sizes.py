@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from cranfield.base.errors import InputError, PolicyError
@@ -276,3 +277,24 @@ def test_a_note_on_looks_without_times() -> None:
     table = {"variant": ["control", "treatment"] * 20, "x": range(40)}
     report = analyse_experiment(table, "x", sequential="CS(tuned=10)", looks=[20])
     assert "looks are in the order of rows, because time is not set" in report.notes
+
+
+@pytest.mark.parametrize("times", [["2026-01-01", "2026-01-02", "2026-01-03"], [3, 20, 100]])
+def test_looks_do_not_depend_on_the_order_of_units_of_the_same_time(times: list[Any]) -> None:
+    """Of 40, 30 and 30 units at three times, looks are at 40, 70 and 100 units."""
+    x = np.random.default_rng(0).normal(size=100)
+    table = pl.DataFrame(
+        {
+            "variant": np.tile(["control", "treatment"], 50),
+            "x": x,
+            "t": np.repeat(times, [40, 30, 30]),
+        }
+    )
+    options: dict[str, Any] = {"sequential": "CS(tuned=50)", "looks": [15, 30, 40, 60], "time": "t"}
+    reports = [analyse_experiment(rows, "x", **options) for rows in (table, table.sort("x"))]
+    for report in reports:
+        assert report.looks is not None
+        assert report.looks["units"].to_list() == [40, 70, 100]
+        assert report.looks["difference"][1] == pytest.approx(x[1:70:2].mean() - x[:70:2].mean())
+        assert any(note.startswith("looks at 15, 30, 60 units") for note in report.notes)
+    assert reports[0].pvalues[0, 0] == pytest.approx(reports[1].pvalues[0, 0])

@@ -241,8 +241,8 @@ def analyse_experiment(
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)`, or
         `mSPRT(tau=0.1)` with tau in the unit of the metric. See :func:`always_valid`.
     looks
-        Numbers of units after which the data are analysed, in order of time; by default the data
-        are analysed only at the end. Requires `sequential`.
+        Numbers of units after which the data are analysed, in order of time, with all units of the
+        same time; by default the data are analysed only at the end. Requires `sequential`.
     oec
         Weights of the metrics in an overall evaluation criterion (OEC). This is the weighted sum of
         the means, each divided by the standard deviation over units of the control, with a minus
@@ -360,6 +360,10 @@ def analyse_units(
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
         reason = f"the data has {n_units:,} units, so these looks were not reached"
         notes.append(f"{reason}: {', '.join(future_looks)}")
+    sizes: Sequence[int] = [] if looks is None else looks["units"].to_list()
+    if moved_looks := [f"{k:,}" for k in options.looks or () if k < n_units and k not in sizes]:
+        reason = "are made after all units of the same time, because their order is unknown"
+        notes.append(f"looks at {', '.join(moved_looks)} units {reason}")
     notes += _note_skewness(units, metrics, rows, options)
     if options.lift == "linear" and any("permutation" in row["test"] for row in rows):
         effect = "has no effect on metrics tested by permutation; their intervals are Fieller's"

@@ -354,7 +354,7 @@ def _compare_looks(
 ) -> tuple[pl.DataFrame, dict[Pair, tuple[float, bool]]]:
     """Return the table of looks; by pair, the smallest p-value, and if the sign changed since."""
     n_variants = len(units.variants)
-    looks = _read_look_sizes(options.looks, len(units.variant_codes))
+    looks = _read_look_sizes(options.looks, len(units.variant_codes), units.times)
     look = np.searchsorted(looks, np.arange(len(units.variant_codes)), side="right")
     cells = look * n_variants + units.variant_codes
     cumulative = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
@@ -377,7 +377,8 @@ def _compare_looks(
     return pl.concat(frames), last_looks
 
 
-def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
+def _read_look_sizes(looks: Sequence[int] | None, n_units: int, times: pl.Series | None) -> Indices:
+    """Return the numbers of units at looks, which include all units of the same time."""
     if looks is None:
         return np.array([n_units], dtype=np.intp)
     sizes = list(looks)
@@ -387,7 +388,11 @@ def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
         expected = "looks must be one or more ascending numbers of units"
         raise PolicyError(f"{expected}, got {quote(looks)}")
     # Units after the last look are analysed at the end.
-    return np.unique([*(size for size in sizes if size < n_units), n_units]).astype(np.intp)
+    reached = np.array([*(size for size in sizes if size < n_units), n_units], dtype=np.intp)
+    if times is not None:
+        time_codes = times.rle_id().to_numpy()
+        reached = np.searchsorted(time_codes, time_codes[reached - 1], side="right")
+    return np.unique(reached)
 
 
 def _bootstrap_pairs(

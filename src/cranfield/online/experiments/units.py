@@ -104,6 +104,7 @@ class Units:
     # Levels of each segment, and the index of the level of each unit; -1 without a level
     segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # Notes, such as on excluded and merged rows
+    times: pl.Series | None = None  # Ascending times of the units, or None if unknown
 
     @property
     def counts(self) -> dict[str, int]:
@@ -190,7 +191,7 @@ def read_units(
         notes += day_notes
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], ordered_variants)
     identity = source, unit or "unit", ids, ordered_variants, codes
-    return Units(*identity, *columns, levels, tuple(notes))
+    return Units(*identity, *columns, levels, tuple(notes), frame[TIME] if time else None)
 
 
 def _note_values(
@@ -541,14 +542,15 @@ def read_log_units(
 
 
 def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
-    times = pl.DataFrame({units.kind: units.ids})
-    times = times.join(first_times, on=units.kind, how="left", maintain_order="left")
-    if times["time"].null_count():
+    rows = pl.DataFrame({units.kind: units.ids})
+    times = rows.join(first_times, on=units.kind, how="left", maintain_order="left")["time"]
+    if times.null_count():
         raise InputError("an analysis at several looks requires times", source=units.source)
-    order = np.argsort(times["time"].to_numpy(), kind="stable")
+    order = np.argsort(times.to_numpy(), kind="stable")
     ids = None if units.ids is None else units.ids.gather(order)
     codes, columns = units.variant_codes[order], units.columns[order]
-    return replace(units, ids=ids, variant_codes=codes, columns=columns)
+    sorted_columns: Any = {"variant_codes": codes, "columns": columns, "times": times.gather(order)}
+    return replace(units, ids=ids, **sorted_columns)
 
 
 def _check_periods(log: QueryLog, before: Any) -> None:

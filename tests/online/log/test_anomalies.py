@@ -154,6 +154,34 @@ def test_robots_are_left_out() -> None:
     assert log.anomalies["pages of users with more than 2 pages"] == 3
 
 
+def test_anomalies_of_robots_are_not_counted() -> None:
+    """The users u and v have one page without results; all other anomalies are of the robot."""
+    pages = {
+        "page": range(7),
+        "query": ["a"] * 7,
+        "user": ["bot", "u", "bot", "bot", "bot", "u", "v"],
+        "variant": ["A", "B", "B", "A", "A", "B", "A"],
+        "time": [9, 1, 3, 2, 1, 5, 7],
+    }
+    results = {"page": [0, 0, 2, 1, 6], "rank": [1, 2, 1, 1, 1], "doc": [*"aabab"]}
+    clicks = {"page": [0, 0, 2, 1, 6], "rank": [1, 1, 1, 1, 1], "dwell": [0, 5, 0, 9, 9]}
+    log = log_of(pages, results, clicks, max_pages=3)
+    assert log.anomalies == {"pages of users with more than 3 pages": 4, "pages without results": 1}
+    assert log.pages.height - log.results["page"].n_unique() == 1
+    assert log_of(pages, results, clicks).anomalies == {
+        "users in several variants": 1,
+        "pages out of chronological order": 3,
+        "documents repeated on a page": 1,
+        "pages without results": 3,
+        "clicks on a result that was clicked before": 1,
+        "clicks with unknown dwell time": 2,
+    }
+    # No dwell time of the other users is known.
+    clicks["dwell"] = [2, 5, 2, 0, 0]
+    anomalies = log_of(pages, results, clicks, max_pages=3).anomalies
+    assert anomalies["clicks with unknown dwell time"] == 2
+
+
 def test_a_log_without_impressions() -> None:
     log = log_of(PAGES, None, {"page": ["p", "p"], "rank": [30, 2]})
     assert log.results.is_empty() and log.clicks.rows() == [(0, 30, None), (0, 2, None)]

@@ -58,8 +58,6 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
         has_repeated_pages = pages.height < tables.pages.frame.height
         results = _check_results(tables.results, pages, has_repeated_pages, anomalies)
         _check_overlap("results", tables.results, results, tables.pages)
-    if not results.is_empty():
-        anomalies.add("pages without results", pages.height - results["page"].n_unique())
     if tables.clicks is not None:
         table = tables.clicks
         if "clicks" in table.names:
@@ -82,10 +80,35 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
         has_clicks=tables.clicks is not None,
     )
     if max_pages is not None:
-        log = _exclude_robots(log, max_pages)
+        log = _exclude_robots(log, max_pages, anomalies)
+    _count_contents(log, anomalies, not results.is_empty(), "dwell" in clicks.columns)
     for warning in anomalies.warnings.values():
         warn(warning)
     return log
+
+
+def _count_contents(
+    log: QueryLog, anomalies: Anomalies, has_results: bool, has_dwell: bool
+) -> None:
+    """Count the anomalous pages, results and clicks that remain in a log."""
+    pages, results, clicks = log.pages, log.results, log.clicks
+    if {"user", "variant"} <= {*pages.columns}:
+        users = pages.select("user", "variant").drop_nulls().unique()["user"]
+        anomalies.add("users in several variants", users.filter(users.is_duplicated()).n_unique())
+    unit = next((name for name in ("session", "user") if name in pages.columns), None)
+    if "time" in pages.columns and unit is not None and not pages["time"].is_sorted():
+        is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
+        unit_pages = pages.filter(pl.col(unit).is_not_null())
+        anomalies.add("pages out of chronological order", unit_pages.select(is_earlier)["time"])
+    anomalies.add("documents repeated on a page", mask_repeated_rows(results.select("page", "doc")))
+    if has_results:
+        anomalies.add("pages without results", pages.height - results["page"].n_unique())
+    n_repeated = clicks.height - _encode_positions(clicks).n_unique()
+    anomalies.add("clicks on a result that was clicked before", n_repeated)
+    if has_dwell:
+        is_known = "dwell" in clicks.columns
+        n_unknown = clicks["dwell"].null_count() if is_known else clicks.height
+        anomalies.add("clicks with unknown dwell time", n_unknown)
 
 
 def _check_overlap(contents: str, table: Table, rows: pl.DataFrame, pages: Table) -> None:
@@ -155,16 +178,8 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
         names = frame["user"].filter(is_unnamed).unique().sort().to_list()
         kind = f"pages of users named {list_some(map(quote, names), 3)}"
         anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
-    if {"user", "variant"} <= {*frame.columns}:
-        users = frame.select("user", "variant").drop_nulls().unique()["user"]
-        anomalies.add("users in several variants", users.filter(users.is_duplicated()).n_unique())
     if {"user", "session"} <= {*frame.columns} and not anomalies.has_mixed_users:
         frame = _separate_sessions(frame, table, anomalies)
-    unit = next((name for name in ("session", "user") if name in frame.columns), None)
-    if "time" in frame.columns and unit is not None and not frame["time"].is_sorted():
-        is_earlier = pl.col("time") < pl.col("time").forward_fill().shift(1).over(unit)
-        unit_pages = frame.filter(pl.col(unit).is_not_null())
-        anomalies.add("pages out of chronological order", unit_pages.select(is_earlier)["time"])
     return frame
 
 
@@ -209,7 +224,6 @@ def _check_results(
     frame = cast_columns(frame, RESULT_TYPES).drop_nulls("page")
     if not _encode_positions(frame).is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
-    anomalies.add("documents repeated on a page", mask_repeated_rows(frame.select("page", "doc")))
     return frame
 
 
@@ -298,10 +312,6 @@ def _check_clicks(
         is_copy = mask_repeated_rows(frame) & frame["time"].is_not_null()
         anomalies.add("clicks logged twice", is_copy, source, "excluded")
         frame = frame.filter(~is_copy)
-    n_repeated = frame.height - _encode_positions(frame).n_unique()
-    anomalies.add("clicks on a result that was clicked before", n_repeated)
-    if "dwell" in frame.columns:
-        anomalies.add("clicks with unknown dwell time", frame["dwell"].null_count())
     # A click without a time stays after the click that precedes it in the source.
     time_keys = [pl.col("time").forward_fill().over("page")] if has_times else []
     return cast_columns(frame, CLICK_TYPES).sort("page", *time_keys, maintain_order=True)
@@ -338,7 +348,7 @@ def _match_rows(clicks: pl.DataFrame, results: pl.DataFrame, key: str) -> pl.Ser
     return clicks.join(first_matches, on=keys, how="left", maintain_order="left")["row"]
 
 
-def _exclude_robots(log: QueryLog, max_pages: int) -> QueryLog:
+def _exclude_robots(log: QueryLog, max_pages: int, anomalies: Anomalies) -> QueryLog:
     """Exclude users (or sessions, if users are unknown) with too many pages, as robots."""
     unit = next((name for name in ("user", "session") if name in log.pages.columns), None)
     if unit is None:
@@ -351,5 +361,5 @@ def _exclude_robots(log: QueryLog, max_pages: int) -> QueryLog:
     if is_robot.all():
         reason = f"each {unit} has more than {page_limit}, so max_pages excludes all pages"
         raise InputError(reason, source=log.source)
-    kind = f"pages of {unit}s with more than {page_limit}"
-    return replace(log.where(~is_robot), anomalies={**log.anomalies, kind: int(is_robot.sum())})
+    anomalies.add(f"pages of {unit}s with more than {page_limit}", is_robot)
+    return replace(log.where(~is_robot), anomalies=log.anomalies)

@@ -147,6 +147,32 @@ def test_the_lift_holds_the_ratios_that_are_not_rejected() -> None:
     assert ends == pytest.approx([high, low], rel=1e-9)
 
 
+def test_lifts_of_negated_values_are_the_same() -> None:
+    table = lognormal(3)
+    how: dict[str, Any] = {"weights": TENTH, "errors": "permutation", "resamples": 999}
+    found = analyse_experiment(table, "x", **how)
+    negated = analyse_experiment(table | {"x": -table["x"]}, "x", **how)
+    assert negated.low[0, 0] == -found.high[0, 0]
+    assert negated.lift[0, 0] == found.lift[0, 0]
+    assert negated.lift_low[0, 0] == pytest.approx(found.lift_low[0, 0], rel=1e-9)
+    assert negated.lift_high[0, 0] == pytest.approx(found.lift_high[0, 0], rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_intervals_of_tied_statistics_contain_0(sign: int) -> None:
+    """Assignments with the same counts in another order have the observed statistic."""
+    for seed in range(60):
+        values = sign * np.random.default_rng(seed).poisson(1.2, 12)
+        table = {"variant": ["control"] * 6 + ["new"] * 6, "x": values}
+        found = analyse_experiment(table, "x")
+        if found.pvalues[0, 0] > 0.05:
+            bounds = found.low, found.high, found.lift_low, found.lift_high
+            low, high, lift_low, lift_high = (float(bound[0, 0]) for bound in bounds)
+            assert np.isnan(low) or low <= 0 <= high
+            assert np.isnan(lift_low) or lift_low <= 0 <= lift_high
+            assert not any("excludes 0" in note for note in found.notes)
+
+
 def test_skewness_of_a_difference() -> None:
     values = np.random.default_rng(1).exponential(size=500)
     assert compute_skewness(values) == pytest.approx(skew(values), rel=1e-12)

@@ -115,17 +115,20 @@ class PermutationTest:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
         # The intervals exclude the differences and ratios that the test rejects.
         low, high = compute_percentiles(self.statistics, level)
-        standard_error = float(effects.standard_error)
-        bounds = tuple(
-            (self.observed_statistic - quantile) * standard_error for quantile in (high, low)
-        )
+        gaps = self.observed_statistic - np.array([high, low])
+        # As in the p-value, a statistic that differs from the observed one by rounding is tied.
+        is_tied = np.abs(gaps) <= TOLERANCE * abs(self.observed_statistic)
+        bounds = (np.where(is_tied, 0.0, gaps) * float(effects.standard_error)).tolist()
         lifts = np.nan, np.nan
         if effects.control != 0 and not effects.has_zeros_only:
+            if effects.control < 0:
+                # The ratio is that of the negated values.
+                low, high, is_tied = -high, -low, is_tied[::-1]
             # The lower bound is the lower root for the upper critical value, but the other root if
             # this critical value is negative; for the upper bound it is the other way round.
             lower, upper = (self._bound_ratios(effects, quantile) for quantile in (high, low))
             ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
-            lifts = float(ratios[0] - 1), float(ratios[1] - 1)
+            lifts = tuple(np.where(is_tied, 0.0, np.array(ratios) - 1).tolist())
         return (*bounds, *lifts, self.compute_pvalue())
 
     def _bound_ratios(self, effects: Effects, quantile: float) -> Bounds:

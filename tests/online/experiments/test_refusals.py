@@ -72,6 +72,8 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: analyse(segments=["q"]), "no q column"),
         (lambda: analyse(segments=["variant"]), "variant"),
         (lambda: analyse(segments=[""]), "segment"),
+        (lambda: analyse(segments=["x", "x"]), "got 'x' twice"),
+        (lambda: analyse(segments=["x", "t", "x"], time="t"), "got 'x' twice"),
         (lambda: analyse(weights={"a": 1.0}), "weights|variants"),
         (lambda: analyse(unit="variant"), "variant"),
         (lambda: Metric("x", covariate="x"), "got the metric itself, 'x'"),

@@ -179,6 +179,25 @@ def test_a_unit_has_the_time_and_the_segment_of_its_earliest_row(kind: str) -> N
         assert by_day["units"].to_list() == [2, 1, 1]
 
 
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_a_column_of_a_metric_may_be_a_segment(missing: str) -> None:
+    counts = [k % 3 + 1 for k in range(60)]
+    columns = {"clicks": [float(k % 7) for k in range(60)], "pages": counts, "before": range(60)}
+    table = {"variant": [*"ab"] * 30, **columns, "device": [str(count) for count in counts]}
+    metric = {"ctr": Metric("clicks/pages", covariate="before/pages")}
+    reports = [
+        analyse_experiment(table, metric, segments=[name], missing=missing)
+        for name in ("pages", "device")
+    ]
+    frames = [report.segments for report in reports]
+    assert frames[0] is not None and frames[1] is not None
+    assert frames[0]["level"].to_list() == ["1", "2", "3"]
+    assert frames[0].drop("segment").equals(frames[1].drop("segment"))
+    for name in ("clicks", "before"):
+        levels = analyse_experiment(table, metric, segments=[name]).segments
+        assert levels is not None and levels["units"].sum() == 60
+
+
 def test_looks_go_by_the_earliest_time_of_a_unit() -> None:
     random = np.random.default_rng(4)
     first = pl.DataFrame(

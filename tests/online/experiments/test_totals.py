@@ -85,6 +85,15 @@ def test_totals_of_equal_values_have_no_variance() -> None:
     assert found.comparisons.select("difference", "error", "p").row(0) == (0.0, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("n", [12, 1000])
+def test_the_exact_p_value_has_one_form_in_notes_and_tables(n: int) -> None:
+    """Of 1,000 and 1,000 units, 1 in 10^600 assignments separates the values 0.1 and 0.05."""
+    found = online.analyse_totals({"control": (n / 10, n / 100, n), "new": (n / 20, n / 400, n)})
+    form = "7e-07" if n == 12 else "<1e-300"
+    assert f" {form} " in str(found)
+    assert any(f"p = {form} is from the exact permutation test" in note for note in found.notes)
+
+
 def test_unequal_variants_are_a_mismatch() -> None:
     report = online.analyse_totals({"control": (500, 10_000), "new": (575, 12_000)})
     assert report.stopped

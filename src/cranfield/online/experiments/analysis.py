@@ -64,6 +64,7 @@ from cranfield.scores.one_measure import suggests_lower
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.significance.differences import compute_t_quantile
+from cranfield.tabular import format_pvalue
 
 SRM_POLICIES = ("stop", "warn")  # How to treat a sample ratio mismatch
 
@@ -527,8 +528,8 @@ def _note_constants(
 ) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
-            is_exact = row["test"] == "exact permutation"
-            origin = f"; p = {row['p']:.2g} is from the exact permutation test" if is_exact else ""
+            pvalue = f"p = {format_pvalue(row['p'])} is from the exact permutation test"
+            origin = f"; {pvalue}" if row["test"] == "exact permutation" else ""
             reason = f"all values are equal in {units.variants[0]} and in {row['variant']}{origin}"
             yield f"{row['metric']}: no confidence interval of the difference, because {reason}"
     for name, arm in arm_means.items():

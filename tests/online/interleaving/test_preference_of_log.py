@@ -64,6 +64,13 @@ def test_weights_of_clicks(clicks: str, wanted: tuple[int, ...]) -> None:
     assert found.names == ("a", "b")
 
 
+def test_dwell_is_named_among_the_weights_of_clicks() -> None:
+    log = small_log()
+    for clicks in (log.clicks, log.clicks.drop("dwell")):
+        with pytest.raises(PolicyError, match="expected one of: all, first, last, sat, dwell$"):
+            preference(replace(log, clicks=clicks), clicks="z")
+
+
 def test_clicks_censored_below_the_minimum_dwell_are_of_unknown_dwell() -> None:
     log = small_log()
     censored = pl.Series("censored", [False, True, False, True, True, None, False])

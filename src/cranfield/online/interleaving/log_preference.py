@@ -84,7 +84,8 @@ def weigh_clicks(
             log.require("clicks", "dwell", purpose="clicks weighted by dwell time")
         numeric_columns = [name for name, dtype in rows.schema.items() if dtype.is_numeric()]
         # The first two columns are the page and the rank.
-        check_choice("clicks", clicks, [*CLICKS, *numeric_columns[2:]])
+        choices = dict.fromkeys([*CLICKS, "dwell", *numeric_columns[2:]])
+        check_choice("clicks", clicks, list(choices))
         weight = pl.col(clicks).cast(pl.Float64).fill_null(0.0)
         if n_missing := rows[clicks].null_count():
             notes.append(f"{inflect(n_missing, 'click')} without a value of {clicks} counted as 0")

@@ -240,6 +240,27 @@ def test_a_skewed_metric_of_an_unequal_split(tmp_path: Path) -> None:
     assert "setting seed has no effect" in told
 
 
+@pytest.mark.parametrize(
+    ("options", "is_used"),
+    [
+        (("-m", "CTR"), False),
+        (("-m", "CTR", "-m", "Abandonment"), False),
+        (("-m", "CTR", "--unit", "session"), True),
+        (("-m", "CTR", "-m", "QueriesPerSession"), True),
+        (("-m", "AbandonedLast"), True),
+    ],
+)
+def test_a_session_timeout_without_effect(
+    options: tuple[str, ...], is_used: bool, tmp_path: Path
+) -> None:
+    log = simulated_log()
+    log.where(pl.col("variant").is_not_null()).write(tmp_path)
+    command = ("experiment", str(tmp_path), *options, "--session-timeout")
+    (short, told), (long, _) = (ended(*command, timeout) for timeout in ("10s", "10h"))
+    assert (short != long) == is_used
+    assert ("setting session-timeout has no effect" in told) == (not is_used)
+
+
 def test_margins_are_absolute_or_in_percent(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     x, y = random.normal(10, 1, 200), random.normal(9.95, 1, 200)

@@ -201,6 +201,9 @@ def experiment(
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")
+    parsed = [cf.online.parse_online_measure(measure) for measure in measures]
+    if result.unit != "session" and not any(("pages", "session") in m.needs for m in parsed):
+        cli.warn_unused(("session_timeout",), "no requested measure uses sessions")
 
     def write_report() -> None:
         if page is not None:

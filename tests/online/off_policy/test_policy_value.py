@@ -430,7 +430,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: with_options("PI"), "the estimator PI requires candidates"),
         (lambda: with_options("PI", UNEVEN, candidates=2), "not 1 / candidates"),
         (lambda: policy_value(ROWS, TARGET, repeats=True), "require the estimator PI"),
-        (lambda: with_options("PI", candidates=2, depends="list"), "combined with the estimator"),
+        (
+            lambda: with_options("PI", candidates=2, depends="list"),
+            "requires candidates, and depends",
+        ),
         (
             lambda: with_options("DM", EXPECTED, clip=2),
             "clip cannot be combined with the estimator DM",

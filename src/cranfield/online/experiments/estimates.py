@@ -210,10 +210,7 @@ class ArmMeans:
     def from_gradient(
         cls, groups: Moments, value: Floats, gradient: Floats, evaluate: Callable[[Floats], Floats]
     ) -> ArmMeans:
-        """Compute squared standard errors by the delta method; 0 for spread by rounding only.
-
-        Constant values that differ from those of the control by rounding only become equal to them.
-        """
+        """Compute squared standard errors by the delta method; differences by rounding become 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = _multiply(gradient, groups.covariance, gradient) / groups.count
         value_error, scatter_error = _bound_rounding(groups, gradient)

@@ -143,7 +143,7 @@ def read_units(
     """Read a table with the variant of each unit and the columns of metrics."""
     metric_names = [name for metric in metrics.values() for name in metric.parts()]
     names = list(dict.fromkeys(filter(None, metric_names)))
-    _check_uses([unit, variant, *names], list(segments), time, variant)
+    _check_uses([unit, variant, *names], [*segments, *{time}.difference(segments)], variant)
     labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
     kinds = {name: _TIME_KIND if name == time else _LABEL_KIND for name in labels}
     kinds |= dict.fromkeys(names, _METRIC_KIND)
@@ -272,15 +272,12 @@ def _read_table(
     return table, unit, notes
 
 
-def _check_uses(
-    columns: list[str | None], segments: list[str], time: str | None, variant: str | None
-) -> None:
-    """Refuse columns with two uses or no name; segments and the time may also be metrics."""
+def _check_uses(columns: list[str | None], labels: list[str | None], variant: str | None) -> None:
+    """Refuse columns with two uses or no name; labels (segments, time) may also be metrics."""
     names = [name for name in columns if name is not None]
-    labels = dict.fromkeys([*segments, time])
-    names += [name for name in labels if name is not None and name in {"", variant}]
-    repeated = [name for name in segments if segments.count(name) > 1]
-    if invalid := repeated or [name for name in names if not name or names.count(name) > 1]:
+    label_names = [name for name in labels if name is not None]
+    names += [name for name in label_names if name in {"", variant} or label_names.count(name) > 1]
+    if invalid := [name for name in names if not name or names.count(name) > 1]:
         expected = "unit, variant, metric, segment and time must be different columns"
         problem = f"{quote(invalid[0])} twice" if invalid[0] else "an empty name"
         raise PolicyError(f"{expected}, got {problem}")
@@ -450,8 +447,7 @@ def _encode_labels(labels: pl.Series, names: Sequence[str]) -> Indices:
 
 
 def _encode_levels(labels: pl.Series) -> tuple[tuple[str, ...], Indices]:
-    """Return the levels as text, as the numbers of a metric may be levels, and their indices."""
-    if labels.dtype.is_float():
+    if labels.dtype.is_float():  # A metric
         labels = labels.cast(pl.String).str.strip_suffix(".0")
     levels = labels.unique().drop_nulls().sort().to_list()
     return tuple(levels), _encode_labels(labels, levels)

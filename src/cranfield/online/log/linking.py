@@ -81,15 +81,13 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
     )
     if max_pages is not None:
         log = _exclude_robots(log, max_pages, anomalies)
-    _count_contents(log, anomalies, not results.is_empty(), "dwell" in clicks.columns)
+    _count_rows(log, anomalies, not results.is_empty(), "dwell" in clicks.columns)
     for warning in anomalies.warnings.values():
         warn(warning)
     return log
 
 
-def _count_contents(
-    log: QueryLog, anomalies: Anomalies, has_results: bool, has_dwell: bool
-) -> None:
+def _count_rows(log: QueryLog, anomalies: Anomalies, has_results: bool, has_dwell: bool) -> None:
     """Count the anomalous pages, results and clicks that remain in a log."""
     pages, results, clicks = log.pages, log.results, log.clicks
     if {"user", "variant"} <= {*pages.columns}:
@@ -106,8 +104,7 @@ def _count_contents(
     n_repeated = clicks.height - _encode_positions(clicks).n_unique()
     anomalies.add("clicks on a result that was clicked before", n_repeated)
     if has_dwell:
-        is_known = "dwell" in clicks.columns
-        n_unknown = clicks["dwell"].null_count() if is_known else clicks.height
+        n_unknown = clicks["dwell"].null_count() if "dwell" in clicks.columns else clicks.height
         anomalies.add("clicks with unknown dwell time", n_unknown)
 
 

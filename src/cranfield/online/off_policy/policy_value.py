@@ -666,8 +666,15 @@ def policy_value(
     (0.8, 0.5, 2.94)
     """
     check_arguments(policy_value, locals())
-    _check_estimator(estimator, depends, clip, candidates, repeats)
+    if clip is not None:
+        check_number("clip", clip, above=0, maximum=np.inf)
+        if estimator == "DM":
+            raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
+    if estimator == "PI" and (candidates is None or depends != "position"):
+        raise PolicyError("the estimator PI requires candidates, and depends='position'")
+    if estimator != "PI" and (repeats or candidates is not None):
+        raise PolicyError(f"candidates and repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)
     actions.refuse_gaps(depends)
     code = actions.rows["list"].to_numpy()
@@ -708,23 +715,6 @@ def policy_value(
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     sizes = n_lists, n_units, unit
     return PolicyValue(name, means, *sizes, summary, actions.unseen, interval, tuple(warnings))
-
-
-def _check_estimator(
-    estimator: str, depends: str, clip: float | None, candidates: int | None, repeats: bool
-) -> None:
-    """Refuse the lack of options that an estimator requires, and options without effect on it."""
-    if clip is not None:
-        check_number("clip", clip, above=0, maximum=np.inf)
-        if estimator == "DM":
-            raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
-    if estimator == "PI" and candidates is None:
-        raise PolicyError("the estimator PI requires candidates")
-    if estimator == "PI" and depends != "position":
-        reason = "which assumes that rewards are sums over positions"
-        raise PolicyError(f"depends={depends!r} cannot be combined with the estimator PI, {reason}")
-    if estimator != "PI" and (repeats or candidates is not None):
-        raise PolicyError(f"candidates and repeats require the estimator PI, got {estimator}")
 
 
 def _compute_contributions(

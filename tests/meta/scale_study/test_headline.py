@@ -192,7 +192,7 @@ def test_what_is_said(study: ScaleStudy) -> None:
     assert "first: 8 systems, 50 topics; second: 10 systems, 50 topics" in verdict
     assert study.heading()[0].startswith("first: 8 systems, 50 topics; second: 10 systems")
     for name in ("scale_tau", "scale_pairs"):
-        with pytest.raises(PolicyError, match="charts require a study of one collection, got 2"):
+        with pytest.raises(PolicyError, match="got a mapping with 2 collections"):
             getattr(study.plot, name)()
 
 

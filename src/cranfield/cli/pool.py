@@ -198,7 +198,7 @@ def pool(
 
     RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
     documents; otherwise, and for a judged sample, a report is written. The next documents depend
-    only on the runs and the judgments, so that judging can be interrupted and resumed at any time.
+    only on the runs, the judgments and the options: judging can be interrupted and resumed.
 
     Parameters
     ----------

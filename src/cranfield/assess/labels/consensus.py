@@ -78,7 +78,8 @@ class Consensus(Result):
     has_gold
         Whether a pair has a gold grade; shape (pairs,).
     evidence, get_label_evidence
-        Evidence for each grade by pair, and a function that returns the evidence by label.
+        Votes (majority, wawa) or log evidence (other methods) for each grade by pair, and a
+        function that returns the same by label.
     settings
         Options of the method.
     parameters

@@ -187,7 +187,7 @@ class Leaderboard(TableResult):
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard as a table, without empty columns, and `late` if no run is late.
+        """Return the leaderboard as a table without empty columns, and without `late` if no run is.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     Rows have rank, tag and whether the run is late, in order of rank.
 
     >>> describe_late_winners([(1, "a", True), (2, "b", False), (2, "c", False)])
-    'submitted late: a; best in time: b, c'
+    'first rank submitted late: a; best in time: b, c'
     """
     rows = list(rows)
     late_tags = [tag for rank, tag, is_late in rows if is_late and rank == rows[0][0]]
@@ -225,7 +225,8 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     if not late_tags:
         return ""
     best = list_some(map(sanitise, best_tags), 10) or "none"
-    return f"submitted late: {list_some(map(sanitise, late_tags), 10)}; best in time: {best}"
+    late = list_some(map(sanitise, late_tags), 10)
+    return f"first rank submitted late: {late}; best in time: {best}"
 
 
 def leaderboard(

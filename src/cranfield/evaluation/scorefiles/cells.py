@@ -98,10 +98,10 @@ _SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$"
 """Texts that other tools write before and after the name of a measure."""
 
 _EVALUATOR_SCORE = re.compile(r"(outputs|feedback)\..+|.+/score|(.+\.)?([^.]+)\.\3", re.IGNORECASE)
-"""Names of scores by evaluators of Azure AI, TruLens, Vertex AI and MLflow, in any words."""
+"""Names of scores by evaluators of Azure AI, TruLens, Vertex AI and MLflow, of any name."""
 
 _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
-"""Names such as `nugget_recall`; `bm25_recall` beside `dense_recall` are systems."""
+"""Names that end in a measure; if all end in the same one, they are names of systems."""
 
 CUTOFF = re.compile(r"@\d")
 _SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
@@ -154,7 +154,10 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
 
 
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
-    """Return True if most names are of measures; refuse a mixture if their `kind` is set."""
+    """Return True if most names are of measures, or one is of a requested measure.
+
+    If their `kind` is set, a mixture is refused.
+    """
     sample = list(islice(names, MAX_NAMES))
     if any(is_same_measure(name, measure) for name in sample for measure in requested):
         return True
@@ -296,7 +299,7 @@ def complete_part(
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning; if all do, only those of topics."""
+    """Remove rows that summarise others, with a warning; if all do, only if they are of topics."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):

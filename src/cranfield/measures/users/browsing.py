@@ -1,4 +1,4 @@
-r"""Measures of click models whose continuation depends on clicks: EBU, DCM, CCM and UBM.
+r"""Measures of click models where examination depends on earlier clicks: EBU, DCM, CCM and UBM.
 
 =====  ===========================================  ==============================================
 model  probability of continuing after a click;     probability that a click satisfies, for the

@@ -297,7 +297,8 @@ def correlate(
     Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote
     9 of the source; scores on a topic are tied if they differ by no more than rounding. `pearson`
     uses raw scores. If a measure ties all systems on a topic, its coefficients there are undefined
-    and excluded from means (except by `tau-a`, where they are 0, and by `rbo`).
+    and excluded from means (except by `tau-a`, and `tau-ap` with ties `a`, where they are 0, and by
+    `rbo`).
 
     Examples
     --------

@@ -654,7 +654,7 @@ def policy_value(
     PolicyError
         For an invalid option, or probabilities that do not sum to 1.
     CranfieldError
-        If the policy takes none of the logged actions.
+        If `policy` is set and takes none of the logged actions.
 
     Examples
     --------

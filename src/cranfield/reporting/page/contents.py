@@ -36,8 +36,8 @@ from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
 from cranfield.significance.registry import CORRECTIONS, find_test
 
-MAX_CUTOFF = 100  # maximum cutoff at which a report interval-scales measures with fast images
-MAX_OTHER_CUTOFF = 20  # maximum cutoff for measures with slower images, such as AP
+MAX_CUTOFF = 100  # maximum cutoff at which a report interval-scales the measures below
+MAX_OTHER_CUTOFF = 20  # maximum cutoff for other measures, such as AP, which take longer
 
 FAST_MEASURES = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
 

@@ -117,7 +117,7 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
     assert "Late: submitted after the task closed" in board
     # Late runs are named as such wherever the best run is named.
     for text in (front, board):
-        assert "Submitted late: late1; best in time: dense." in text
+        assert "First rank submitted late: late1; best in time: dense." in text
     assert "late1 late is first" in board or "different from late1 late" in board
     # Topics stand by their median.
     [release] = read_releases(releases)

@@ -104,6 +104,15 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
     assert [scores.values[0, 0] for scores in found.values()] == [pytest.approx(2 / 3), 0.5]
 
 
+def test_failed_labels_are_those_of_their_file(tmp_path: Path) -> None:
+    failed, good = record("1", "a", "v", "s"), record("1", "b", "v", "s")
+    failed["nuggets"][0]["assignment"] = "failed"
+    for name, one in (("first.jsonl", failed), ("second.jsonl", good)):
+        (tmp_path / name).write_text(json.dumps(one) + "\n")
+    paths = [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    warns("first.jsonl: 1 label with value 'failed'", read_nugget_assignments, paths)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -88,8 +88,8 @@ def expected_exposure(
     -----
     Source: Diaz, Mitra, Ekstrand, Biega and Carterette (2020). With one ranking of each system the
     scores are equal to the result of :func:`cranfield.evaluate`. With several, the mean of those
-    scores over rankings is not expected exposure: it is the same for a system that always returns
-    one ranking, and for a system that distributes exposure over several.
+    scores over rankings is not expected exposure: it can be the same for a system that always
+    returns one ranking, and for a system that distributes exposure over several.
 
     Examples
     --------

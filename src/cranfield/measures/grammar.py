@@ -114,7 +114,7 @@ def parse_measures(
     Parameters
     ----------
     texts
-        One or several text forms. Measure objects are returned unchanged, and measures of
+        One or several text forms. Measure objects are accepted, and measures of
         ir_measures are parsed from their text.
     compat
         Program whose names are accepted: a version of trec_eval, with its rounding, or `ndeval`,

@@ -262,7 +262,7 @@ class TestInfo:
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections that the test supports, the default first."""
-        # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
+        # Resampled topics keep their scores together: the test must be paired and sample topics.
         design = {"paired": self.paired, "resampled": self.paired and self.samples_topics}
         # Corrections of the family come before corrections of any p-values.
         candidates = sorted(CORRECTIONS.values(), key=lambda c: c.families is None)

@@ -200,8 +200,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        For answers to topics without nuggets, which are excluded, and for systems without a row for
-        a topic with nuggets: the missing answer counts as 0.
+        For answers without nuggets to topics without nuggets, which are excluded, and for systems
+        without a row for a topic with nuggets: the missing answer counts as 0.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     skipped_topics = unknown_rows["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
-    source = tables[0].source
+    source = ", ".join(dict.fromkeys(table.source for table in tables))
     check_topics(systems, {*frame["system"]}, skipped_topics, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
@@ -367,7 +367,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     is_name_used = False
     first_nuggets: dict[str, Counter[tuple[str, Any]]] = {}
     answered_cells: set[tuple[str, str]] = set()
-    n_failed_labels = 0
+    n_failed_labels = Counter[str]()
     for file in list_inputs(data):
         table = read_table(file, ASSIGNMENTS)
         if "candidate_text" in table.names:
@@ -388,7 +388,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             nuggets, n_failed = _read_labels(
                 labels, partial(table.make_row_error, row, topic=topic)
             )
-            n_failed_labels += n_failed
+            n_failed_labels[table.source] += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
                 first_nuggets[topic] = counts
@@ -403,9 +403,9 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             rows += [{**cells, "nugget": n, "support": degree} for n, _, degree in nuggets]
         tables.append(read_record_columns(rows, ANSWERS, table.source).make_table(ANSWERS))
     check_name_used(name, is_name_used)
-    if n_failed_labels:
+    for source, n_failed in (+n_failed_labels).items():
         warn(
-            f"{tables[-1].source}: {inflect(n_failed_labels, 'label')} with value 'failed':"
+            f"{source}: {inflect(n_failed, 'label')} with value 'failed':"
             " a failed assignment counts as no support, a failed importance as okay"
         )
     return build_answers(tables, build_nuggets(read_table(gold_rows, NUGGETS)))

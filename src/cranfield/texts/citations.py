@@ -81,7 +81,7 @@ def _find_sentences(record: Mapping[Any, Any]) -> list[Any] | None:
 
 
 def _find_document(citation: Any, references: Any) -> Any:
-    """Find a cited document by its index among the references, or by its id; None if unknown."""
+    """Find a cited document: an id, or a valid index among the references; None for others."""
     if isinstance(citation, int) and not isinstance(citation, bool):
         if references is None:
             return citation

@@ -141,7 +141,7 @@ class CheckReport(Result):
         """Verdict on the run, with the numbers of errors and warnings."""
         counts = Counter[str]()
         for fault in self.faults:
-            # A summary counts as all of its faults.
+            # A row for unlisted faults counts as all of them, any other row once.
             is_summary = fault.message.startswith(MORE_FAULTS[:7])
             counts[fault.severity] += fault.count if is_summary else 1
         texts = [inflect(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
@@ -220,7 +220,7 @@ class Faults:
         self._max_listed = None if all_faults else MAX_LISTED
         self._listed: dict[str, list[Fault]] = {}
         self._n_unlisted = Counter[str]()
-        self.n_rows = 0  # number of lines of the file
+        self.n_rows = 0  # number of rows of the file, without empty lines and comments
 
     def is_reported(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""

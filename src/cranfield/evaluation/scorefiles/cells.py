@@ -299,7 +299,7 @@ def complete_part(
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning; if all do, only if they are of topics."""
+    """Remove summary rows, with a warning; if all rows are summaries, only those of topics."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):

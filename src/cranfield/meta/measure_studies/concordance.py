@@ -48,7 +48,7 @@ class InnateOrders(Study):
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
     table_attributes: ClassVar[Sequence[str]] = ("pairs", "agreement")
     titles: ClassVar[Mapping[str, str]] = {
-        "innate": "Topics on which no measure can prefer one of two systems (innate order)",
+        "innate": "Topics on which one of two systems is innately better",
         "agreement": "Measures and the innate order of two rankings on a topic",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -113,7 +113,8 @@ class InnateOrders(Study):
         return (
             f"In {ordered} of the pairs of rankings, one ranking is innately better: measures that"
             f" reward relevance and higher ranks cannot prefer the other; in {undetermined},"
-            f" measures may disagree; in {same}, the rankings are the same.{measure_sentence}",
+            f" measures may disagree; in {same}, both have the same grades at each rank."
+            f"{measure_sentence}",
             f"Only the first {inflect(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
@@ -123,7 +124,7 @@ class InnateOrders(Study):
         return [
             f"{inflect(self.n_systems, 'system')}, {inflect(self.n_topics, 'topic')},"
             f" {inflect(self.depth, 'rank')}; of {inflect(n_pairs, 'pair')} of rankings, {ordered}"
-            f" have an innate order (no measure can prefer the other), {same} are equal, and"
+            f" have an innate order, {same} have equal grades at each rank, and"
             f" {undetermined} have no innate order"
         ]
 

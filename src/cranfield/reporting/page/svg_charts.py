@@ -87,6 +87,7 @@ def draw_bars(
     names: Sequence[str], values: Floats, *, title: str, lower_is_better: bool = False
 ) -> Html:
     """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
+    values = np.where(np.isfinite(values), values, np.nan)
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     bounds = widen_range(low, high, MAX_TICKS) if low < high else widen_range(-1.0, 1.0, MAX_TICKS)

@@ -10,6 +10,7 @@ MODULES = (
     "hints",
     "judging",
     "scores",
+    "comparisons",
     "studies",
     "campaigns",
 )

@@ -24,7 +24,10 @@ from cranfield.base.errors import PolicyError, quote
 from cranfield.cli.options import declaring
 
 ROOT = Path(cranfield.__file__).parent
-_LINES = re.MULTILINE | re.DOTALL
+# Patterns have no names in them, so that each is compiled only once.
+_STATEMENT_START = re.compile(r"^[\w\"@]", re.MULTILINE)
+_IMPORT = re.compile(r"^from (?:cranfield)?\.([\w.]+) import (\([^)]*|.*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,25 @@ def _parse_source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
         text = _read_text(_find_module(ROOT.joinpath(*package.split(".")[1:]), name))
-        # A function without its body is parsed faster; a class has its fields there.
-        pattern = rf'^(?:def {name}\b.*?""".*?"""|class {name}\b.*?(?=^[\w@]|\Z))'
-        match = re.search(pattern, text, _LINES)
-        assert match is not None, function
-        [source] = ast.parse(match[0]).body
+        if definition := _find_statement(text, f"def {name}("):
+            # A function without its body is parsed faster.
+            signature, docstring, _ = definition.split('"""', 2)
+            definition = f'{signature}"""{docstring}"""'
+        else:
+            definition = _find_statement(text, f"class {name}:", f"class {name}(")
+        [source] = ast.parse(definition).body
     assert isinstance(source, (ast.FunctionDef, ast.ClassDef))
     return source, text
+
+
+def _find_statement(text: str, *starts: str) -> str:
+    """Return the first statement of a module with one of these starts, or an empty text."""
+    for start in starts:
+        position = text.find(f"\n{start}") + 1
+        if position:
+            end = _STATEMENT_START.search(text, position + 1)
+            return text[position : None if end is None else end.start()]
+    return ""
 
 
 @cache
@@ -85,15 +100,21 @@ def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@cache
+def _list_imports(text: str) -> dict[str, str]:
+    """Return the module of this package that each name is imported from."""
+    imports = _IMPORT.findall(text)
+    return {name: module for module, names in imports for name in _NAME.findall(names)}
+
+
 def _find_module(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
-    stub = _read_text(folder / "__init__.pyi")
-    match = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
-    if match is None:
+    modules = _list_imports(_read_text(folder / "__init__.pyi"))
+    if name not in modules:
         raise LookupError(f"{folder.name} has no public function {name}")
-    path = folder.joinpath(*match[1].split("."))
+    path = folder.joinpath(*modules[name].split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
@@ -119,19 +140,24 @@ class _Namespace(dict[str, Any]):
         self.module = module
 
     def __missing__(self, name: str) -> Any:
-        pattern = rf"^{name} = ((?:Literal|Annotated)\[.*?\]$)"
-        if name.isupper():
-            pattern = rf"^{name}(?:: [^=\n]+)? = (.*?)(?=^[\w\"@]|\Z)"
         module = self.module
         while module:
-            # Most modules do not have the name, and a search for it is faster than for the pattern.
-            if f"\n{name}" in module and (match := re.search(pattern, module, _LINES)):
-                self[name] = _evaluate(ast.parse(match[1].strip(), mode="eval").body, module)
-                return self[name]
+            if statement := _find_statement(module, f"{name} = ", f"{name}: "):
+                [assignment] = ast.parse(statement).body
+                assert isinstance(assignment, (ast.Assign, ast.AnnAssign))
+                value = assignment.value
+                if value is not None and (name.isupper() or _is_type_alias(value)):
+                    self[name] = _evaluate(value, module)
+                    return self[name]
             module = _read_imported_module(name, module)
         if name.isupper():
             raise LookupError(f"no constant {name}")
         return _OtherType
+
+
+def _is_type_alias(value: ast.expr) -> bool:
+    """Return whether a value is an alias of a type with the values of an option."""
+    return isinstance(value, ast.Subscript) and ast.unparse(value.value) in {"Literal", "Annotated"}
 
 
 _BUILTIN_TYPES = {name: kind for name, kind in vars(kinds).items() if name[0] != "_"}
@@ -147,19 +173,17 @@ def _make_namespace(module: str) -> _Namespace:
 
 def _evaluate(expression: ast.expr, module: str) -> Any:
     """Evaluate an annotation or a default of a module."""
+    if isinstance(expression, ast.Constant):
+        return expression.value
     code = compile(ast.Expression(expression), "<annotation>", "eval")
     # The expression is source of this package, never user input.
     return eval(code, {"__builtins__": {}}, _make_namespace(module))
 
 
-@cache
 def _read_imported_module(name: str, module: str) -> str:
     """Return the text of the module that a name is imported from; empty if it is not imported."""
-    pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
-    match = re.search(pattern, module, re.MULTILINE)
-    if match is None:
-        return ""
-    return _read_text(ROOT.joinpath(*match[1].split(".")).with_suffix(".py"))
+    path = _list_imports(module).get(name)
+    return "" if path is None else _read_text(ROOT.joinpath(*path.split(".")).with_suffix(".py"))
 
 
 @cache

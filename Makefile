@@ -53,10 +53,11 @@ checks: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs/check_site.py site
 
-# Each worker has one thread for matrices; more would wait for each other. Plain assertions start
-# faster; tests that fail are run again with assertions that show their values.
+# Each worker has one thread for matrices and one for tables; more would wait for each other (the
+# examples of the documentation run with all threads). Plain assertions start faster; tests that
+# fail are run again with assertions that show their values.
 suite: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --assert=plain \
+	OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --assert=plain \
 	|| { $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
 bench: $(VENV)/.bench

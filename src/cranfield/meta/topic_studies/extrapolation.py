@@ -440,6 +440,7 @@ def _compute_normal_expectations(
     return p_significant * n_systems * (n_systems - 1) / 2, float(tau_truth), float(tau_repeat)
 
 
+@lru_cache(maxsize=256)  # studies of several tests need the same values
 def _compute_critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
     """Return the critical value of the absolute t statistic."""
     if correction == "tukey":

@@ -230,7 +230,9 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         one = np.ones_like(known.queries.grade)
         known = replace(known, queries=replace(known.queries, grade=one))
     if variant == "aspects":
-        known = replace(known, aspects={name: one.binary(2) for name, one in known.aspects.items()})
+        known = replace(
+            known, aspects={name: one.binarise(2) for name, one in known.aspects.items()}
+        )
     return replace(judged, side_data=known, views={})
 
 

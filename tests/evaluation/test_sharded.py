@@ -52,7 +52,7 @@ def restricted(table: dict[str, dict[str, Any]], docs: set[str]) -> dict[str, di
 
 def shard_of(ev: Evaluation, *tables: dict[str, dict[str, Any]]) -> dict[str, int]:
     docs = sorted({doc for table in tables for row in table.values() for doc in row})
-    return dict(zip(docs, ev.judged.sharding.of(docs).tolist(), strict=True))
+    return dict(zip(docs, ev.judged.sharding.find_shards(docs).tolist(), strict=True))
 
 
 def by_hand(

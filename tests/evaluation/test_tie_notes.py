@@ -213,7 +213,7 @@ def _judged(tmp_path: Any, run: Any, **policies: Any) -> JudgedRuns:
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
 def test_reversed_ties_are_in_ascending_order_of_ids(tmp_path: Any, unjudged: str) -> None:
     judged = _judged(tmp_path, SCORED, unjudged=unjudged)
-    backwards = judged.permuted(lambda position, size: size - 1 - position)
+    backwards = judged.permute_ties(lambda position, size: size - 1 - position)
     n_changed = 0
     ascending = _judged(tmp_path, SCORED, unjudged=unjudged, ties="id-ascending")
     for measure in cf.parse_measures(BEYOND_GRADES):

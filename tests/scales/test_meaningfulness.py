@@ -180,7 +180,7 @@ def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
 )
 def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> None:
     covid = cf.bundled.trec_covid()
-    judged = cf.judge(covid.runs[:6], covid.qrels).binary()
+    judged = cf.judge(covid.runs[:6], covid.qrels).binarise()
     found = meaningfulness(cf.compare(cf.score(judged, name)[name]))
     assert found.verdict == verdict
     notes = [note for note in found.comparison.notes if note.startswith("not meaningful")]

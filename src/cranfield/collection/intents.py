@@ -233,7 +233,7 @@ class Intents:
 
 
 def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Return the grades by intent, in the order of `flat`, which is `qrels.flat()`."""
+    """Return the grades by intent, in the order of `flat`, which is `qrels.merge_subtopics()`."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics

@@ -96,13 +96,13 @@ class Run(ReadPairs):
         size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self), 'document')}"
         return f"Run({quote(self.name)}: {size})"
 
-    def renamed(self, name: str) -> Run:
+    def rename(self, name: str) -> Run:
         """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
         return create_unchecked(type(self), **vars(self) | {"name": name})
 
-    def restricted(self, mask: NDArray[np.bool_]) -> Run:
+    def restrict(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and their topics.
 
         Parameters
@@ -119,7 +119,7 @@ class Run(ReadPairs):
         --------
         >>> from cranfield import read_run
         >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d1": 1.0}})
-        >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
+        >>> run.restrict((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
         rows = find_selected_rows(mask, len(self))
@@ -133,12 +133,12 @@ class Run(ReadPairs):
         topics = tuple(self.topics[code] for code in by_first.tolist())
         return self._select(rows, topics=topics, codes=code_of[codes])
 
-    def without(self, excluded: NDArray[np.bool_]) -> Run:
+    def exclude_rows(self, excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics that lose all rows keep an empty ranking."""
         rows = find_selected_rows(~excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
-    def merged(self, separator: str) -> Run:
+    def merge_chunks(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
         The document also has the best rank of its chunks, and takes the row of its first chunk. A
@@ -158,7 +158,7 @@ class Run(ReadPairs):
         --------
         >>> from cranfield import read_run
         >>> run = read_run({"q1": {"a#1": 0.5, "a#2": 1.5, "b#1": 1.0}})
-        >>> run.merged("#").to_polars().rows()
+        >>> run.merge_chunks("#").to_polars().rows()
         [('q1', 'a', 1.5), ('q1', 'b', 1.0)]
         """
         if not self.docs.str.contains(separator, literal=True).any():

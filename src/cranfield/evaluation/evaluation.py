@@ -157,8 +157,8 @@ def list_effects(
 
 def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
     """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
-    backwards = judged.permuted(lambda position, size: size - 1 - position)
-    shifted = judged.permuted(lambda position, size: (position + size // 2) % size)
+    backwards = judged.permute_ties(lambda position, size: size - 1 - position)
+    shifted = judged.permute_ties(lambda position, size: (position + size // 2) % size)
     return judged, backwards, shifted
 
 
@@ -613,7 +613,7 @@ def score(
             values,
             judged.topics,
             judged.systems,
-            settings=judged.settings_for(measure),
+            settings=judged.describe_settings(measure),
             scale=None if grades is None else measure.scale_for_grades(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,

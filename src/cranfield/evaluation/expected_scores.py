@@ -67,7 +67,7 @@ class _Ties:
     """Groups of tied documents that can change the scores of a measure."""
 
     def __init__(self, measure: Measure, judged: JudgedRuns) -> None:
-        self.judged = judged.condensed() if measure.judged_only else judged
+        self.judged = judged.condense() if measure.judged_only else judged
         # From here on, ranks are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
         limit = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)

@@ -421,7 +421,7 @@ def evaluate_probabilities(
             judged.topics,
             judged.systems,
             f"expected {name}",
-            settings=judged.settings_for(measure) | {"draws": n_draws, "seed": seed},
+            settings=judged.describe_settings(measure) | {"draws": n_draws, "seed": seed},
             lower_is_better=measure.info.lower_is_better,
             has_direction=True,
         )

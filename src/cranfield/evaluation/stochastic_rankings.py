@@ -105,7 +105,7 @@ def expected_exposure(
     for measure, judged in _judge_by_measure(parsed, runs, qrels, options):
         systems, run_systems = _find_systems(judged, replicates)
         values = _score_exposure(measure, judged, run_systems, len(systems))
-        settings = judged.settings_for(measure)
+        settings = judged.describe_settings(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
         if not scores:
             judged.coverage.warn()

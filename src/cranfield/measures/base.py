@@ -218,7 +218,7 @@ class Measure(Spec):
 
     def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
         """Condense rankings and cut them off, as the parameters of the measure require."""
-        view = judged.condensed() if self.judged_only else judged
+        view = judged.condense() if self.judged_only else judged
         return view if self.cutoff is None else view.top(self.cutoff)
 
     def values(self, judged: Any) -> Floats:

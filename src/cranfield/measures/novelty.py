@@ -500,7 +500,7 @@ class RankBiasedUtility(Measure):
         answers = Rows(cell[order], rank, grade, shape, gain.compute_gains(grade))
         max_grades = self._find_max_grades(judged, intents)
         max_gains = answers.at(gain.compute_gains(max_grades.reshape(-1, 1)))
-        weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
+        weights = answers.map_ranks(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
         by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
         by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
         utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)

@@ -260,7 +260,7 @@ def run_parts(
     ----------
     function
         Function of `shared` and a task that returns the table of a part. It must be importable, and
-        draw random numbers only from :func:`stream` with a key of the task.
+        draw random numbers only from :func:`make_stream` with a key of the task.
     shared
         Data for all tasks; sent to each worker once.
     tasks
@@ -284,7 +284,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For an invalid number of jobs, an unknown backend, or a folder with another study or files.
+        For an invalid number of jobs, an unknown backend, or a folder with other files.
     MissingDependencyError
         If a backend is not installed.
     InputError

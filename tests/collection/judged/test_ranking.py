@@ -136,7 +136,7 @@ def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_without_rows() -> None:
-    run = cf.read_run({"1": {"a": 2.0}}).restricted(np.array([False]))
+    run = cf.read_run({"1": {"a": 2.0}}).restrict(np.array([False]))
     order = order_documents(run, "trec")
     assert (order.rows.tolist(), order.starts.tolist(), order.n_tied) == ([], [], 0)
     assert order.compute_ranks(np.array([], dtype=np.intp)).tolist() == []
@@ -193,9 +193,9 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         order_documents(run, "rank")
     assert (caught.value.line, caught.value.topic, caught.value.doc) == (line, "1", "d2")
     with pytest.raises(cf.InputError, match="requires an integer rank"):
-        order_documents(run.restricted(np.array([False, True, True])), "rank")
+        order_documents(run.restrict(np.array([False, True, True])), "rank")
     # A rank of 0 is one.
-    assert order_documents(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [
+    assert order_documents(run.restrict(np.array([True, False, True])), "rank").rows.tolist() == [
         0,
         1,
     ]

@@ -163,7 +163,7 @@ def read_qrels(
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and (qrels := create_dict_qrels(data)) is not None:
         _warn_of_unjudged(data)
-        return qrels.detached()
+        return qrels.detach()
     names = request_columns(columns, "qrels", None)
     rows = _read_rows(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.table is not None:
@@ -328,7 +328,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
-        return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
+        return _merge_chunks(data if name is None else data.rename(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBER_MEANINGS)
     location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
@@ -336,7 +336,7 @@ def read_run(
     if isinstance(data, dict) and has_defaults and not lower_is_better:
         run = create_dict_run(data, "run" if name is None else name, location)
         if run is not None:
-            return _merge_chunks(run.detached(), chunk_separator)
+            return _merge_chunks(run.detach(), chunk_separator)
     names = request_columns(columns, "run", system)
     rows = _read_rows(data, names, format, encoding, separator)
     scores, ranks = _read_scores(rows, numbers)
@@ -436,7 +436,7 @@ def _merge_chunks(run: Run, separator: str | None) -> Run:
         return run
     if separator == "":
         raise PolicyError("chunk_separator must not be empty, got ''")
-    return run.merged(separator)
+    return run.merge_chunks(separator)
 
 
 def read_systems_table(

@@ -299,7 +299,7 @@ class Scorable:
         """Return the scores by each measure, of shape (topics, systems); NaN without a score."""
         return [measure.score(self) for measure in measures]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the settings that determine the scores of a measure."""
         return {}
 

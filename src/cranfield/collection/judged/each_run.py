@@ -186,7 +186,7 @@ def assemble_runs(
     judgment_rows = np.flatnonzero(topic >= 0)
     sort_keys = (topic[judgment_rows] << 32) - grade[judgment_rows]
     judgment_rows = judgment_rows[np.argsort(sort_keys, kind="stable")]
-    lowest_judged = qrels.lowest_judged(policies.negative)
+    lowest_judged = qrels.find_lowest_judged_grade(policies.negative)
     table = np.concatenate(rows, axis=1)
     if (table[0, 1:] < table[0, :-1]).any():
         # Topics without judgments can change the order of the others.
@@ -290,7 +290,7 @@ def _collect_side_data(
         )
     intents = supplements.intents
     if intents is not None:
-        intents = intents.select_topics(qrels.codes_of(topics), judgment_rows)
+        intents = intents.select_topics(qrels.find_codes(topics), judgment_rows)
     return SideData(by_name.get("lengths"), groups, intents)
 
 
@@ -378,7 +378,7 @@ def map_runs(
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
         outcomes = _run_in_workers(runs, function, jobs=jobs or count_processors(), backend=backend)
-    with closing(outcomes), runs.skipping() as skip:
+    with closing(outcomes), runs.report_skipped() as skip:
         for n_done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
                 skip(n_done - 1, outcome.error)
@@ -416,10 +416,10 @@ def _run_in_threads(
     runs: Runs, function: RunFunction[Value], jobs: int | None
 ) -> Generator[_Outcome[Value], None, None]:
     def call(i: int) -> _Outcome[Value]:
-        return _Outcome.from_call(lambda: function(runs[i], runs.stem(i)))
+        return _Outcome.from_call(lambda: function(runs[i], runs.get_stem(i)))
 
     # One thread more than processors, as a thread waits while polars reads in threads of its own.
-    sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
+    sizes = sorted((runs.estimate_size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
     n_workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
     if n_workers > 1 and len(runs) > 1:
@@ -436,7 +436,7 @@ def _run_in_workers(
     runs: Runs, function: RunFunction[Value], **options: Any
 ) -> Generator[_Outcome[Value], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.from_call(partial(runs.picklable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.from_call(partial(runs.make_picklable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Value]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **options):
@@ -452,5 +452,5 @@ def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outc
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
     with limit_threads(1):
-        outcome = _Outcome.from_call(lambda: function(runs[0], runs.stem(0)))
+        outcome = _Outcome.from_call(lambda: function(runs[0], runs.get_stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -76,14 +76,14 @@ class SideData:
             lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
-    def condensed(self, judged: Rows) -> SideData:
+    def condense(self, judged: Rows) -> SideData:
         """Return the side data of judged documents, at their ranks in condensed lists."""
-        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condense)
 
-    def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> SideData:
+    def permute_ties(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> SideData:
         """Return the side data with tied documents in another order."""
         return self._map(
-            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permuted(shift)
+            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permute_ties(shift)
         )
 
     def _map(
@@ -179,7 +179,7 @@ class JudgedRuns(Scorable):
                 )
         return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the scale of grades, and the settings of reading."""
         settings = describe_judging(self.policies, measure, self.max_grade)
         return settings | dict(self.side_data.settings)
@@ -218,18 +218,18 @@ class JudgedRuns(Scorable):
             ),
         )
 
-    def condensed(self) -> JudgedRuns:
+    def condense(self) -> JudgedRuns:
         """Return the runs without unjudged documents (Sakai 2013, section 2.2)."""
-        return self.view("condensed", self._condense)
+        return self.view("condensed", self._make_condensed)
 
-    def _condense(self) -> JudgedRuns:
+    def _make_condensed(self) -> JudgedRuns:
         judged = self.judged()
         documents = replace(judged, rank=judged.seen, gains=np.empty(0), source=(judged, None))
         view = replace(
             self,
             documents=documents,
             retrieved=documents.count,
-            side_data=self.side_data.condensed(judged),
+            side_data=self.side_data.condense(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
             views={},
@@ -237,13 +237,13 @@ class JudgedRuns(Scorable):
         view.views["condensed"] = view
         return view
 
-    def permuted(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
+    def permute_ties(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
         """Return the runs with tied documents in another order; see :func:`permute_ties`."""
         groups = self.tie_groups
         return replace(
             self,
             documents=permute_ties(self.documents, groups, shift),
-            side_data=self.side_data.permuted(groups, shift),
+            side_data=self.side_data.permute_ties(groups, shift),
             views={},
         )
 
@@ -259,7 +259,7 @@ class JudgedRuns(Scorable):
     def _select_rows(self, key: Any, low: int) -> Rows:
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
-    def binary(self, rel: int = 1) -> JudgedRuns:
+    def binarise(self, rel: int = 1) -> JudgedRuns:
         """Return the runs with binary grades: 1 for grades >= rel, 0 for other judged grades."""
         check_integer("rel", rel, 0)
         low = self.judgments.judged_from

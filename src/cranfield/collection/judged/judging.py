@@ -382,9 +382,9 @@ def judge(
             **options,
         )
     _refuse_chunks(by_subtopic, run_list.settings.get("chunk separator"))
-    judgments = by_subtopic.flat()
+    judgments = by_subtopic.merge_subtopics()
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
-    aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
+    aspect_qrels = {k: read_qrels(v).merge_subtopics() for k, v in (aspects or {}).items()}
 
     exclusion = Exclusion.read(exclude)
     judge_run = _RunJudge(
@@ -432,7 +432,7 @@ def judge(
                 f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
                 " grade 0 on this aspect"
             )
-    return judged.condensed() if policy.unjudged == "condensed" else judged
+    return judged.condense() if policy.unjudged == "condensed" else judged
 
 
 def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
@@ -490,7 +490,7 @@ class _RunJudge:
         if self.policies.ties == "rank":
             run.warn_of_missing_ranks()
         if self.exclusion is not None:
-            run = run.without(~self.exclusion.compute_mask(run))
+            run = run.exclude_rows(~self.exclusion.compute_mask(run))
         order = order_documents(run, self.policies.order)
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
         judged_run = replace(judged_run, n_excluded=n_rows - len(run))
@@ -533,8 +533,8 @@ def judge_one(
 ) -> JudgedRun:
     """Judge one run, and look up its documents in tables; the order is computed by default."""
     order = order_documents(run, policy.order) if order is None else order
-    to_qrels = qrels.codes_of(run.topics)
-    rows, source = run.matching_rows(qrels)
+    to_qrels = qrels.find_codes(run.topics)
+    rows, source = run.find_matching_rows(qrels)
     rank, topic = order.compute_ranks(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0

@@ -84,7 +84,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
 
     def compute_exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the exposure of each row."""
-        weights = rows.by_rank(self.compute_weights)
+        weights = rows.map_ranks(self.compute_weights)
         if self.browsing != "cascade":
             return weights
         keys = judged.relevant(self.rel).keys

@@ -145,7 +145,7 @@ class _PrefixParityMeasure(
         return self.info.range if self.normalised else (0.0, float("inf"))
 
     def score(self, judged: JudgedRuns) -> Floats:
-        view = judged.condensed() if self.judged_only else judged
+        view = judged.condense() if self.judged_only else judged
         rows = select_protected_rows(view, self.protected, str(self))
         n, s = view.retrieved, rows.count
         depth = min(self.cutoff or 10**9, int(n.max(initial=0)))

@@ -134,7 +134,7 @@ def _seen(rows: cf.Run | cf.Qrels) -> tuple[Any, ...]:
 def _judged(judged: cf.JudgedRuns) -> tuple[Any, ...]:
     rows = judged.documents
     return (
-        *(judged.topics, judged.retrieved.tolist(), judged.coverage.systems),
+        *(judged.topics, judged.n_retrieved.tolist(), judged.coverage.systems),
         *(rows.cell.tolist(), rows.rank.tolist(), rows.grade.tolist(), rows.judgment.tolist()),
     )
 

@@ -83,8 +83,8 @@ def bits(judged: Any) -> list[Any]:
     arrays = [value for one in rows for value in vars(one).values()]
     return [
         *(one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in arrays),
-        judged.retrieved.tobytes(),
-        judged.scored.tobytes(),
+        judged.n_retrieved.tobytes(),
+        judged.is_scored.tobytes(),
         repr([(one.name, getattr(judged.coverage, one.name)) for one in fields(judged.coverage)]),
         judged.systems,
         judged.topics,

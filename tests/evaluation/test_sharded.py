@@ -224,7 +224,7 @@ def test_topics_that_systems_lack() -> None:
     assert ev.topics == ("1", "2", "9")
     check_values(ev, "AP", [[1, 0], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, NAN]])
     assert ev.whole["AP"].values[2].tolist()[1] == 0
-    assert [judged.retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
+    assert [judged.n_retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
 
 
 def test_depth_is_that_of_the_whole_ranking() -> None:

@@ -113,7 +113,7 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
         [measure] = scores.measures
         [table] = scores.values()
         by_order = np.stack([measure.score(order) for order in order_ties(judged)])
-        by_order[:, ~judged.scored] = np.nan
+        by_order[:, ~judged.is_scored] = np.nan
         best, worst = (
             replace(table, values=extreme).overall()
             for extreme in (by_order.max(axis=0), by_order.min(axis=0))

@@ -149,8 +149,8 @@ class Intents:
     names: the intents of each topic, in order; intents without a document of grade >= 1 are
         excluded.
     exists: whether a topic has an intent at a position; shape (topics, n).
-    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
-        a topic sum to 1; probabilities that were read need not, as intents may be excluded.
+    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Probabilities that were
+        read need not sum to 1, as intents may be excluded; otherwise intents are equally likely.
     is_navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
     position, grade: intent (by its position) and grade of each entry, in order of judgment and

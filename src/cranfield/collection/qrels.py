@@ -141,7 +141,10 @@ class Qrels(ReadPairs):
         return 0 if negative == "unjudged" or "stratum" in self.columns else -(2**31)
 
     def merge_subtopics(self) -> Qrels:
-        """Return judgments without subtopics: each document has its highest grade."""
+        """Return the highest grade of each document over its subtopics, without other columns.
+
+        Judgments without subtopics are returned unchanged.
+        """
         if self.subtopics is None:
             return self
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))

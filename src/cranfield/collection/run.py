@@ -52,7 +52,7 @@ class Run(ReadPairs):
         Source of the rows, for messages.
     metadata_source
         Location of the metadata, which :attr:`metadata` reads.
-    unranked
+    is_unranked
         Mask of the rows whose rank is not an integer, shape (rows,); None if all are integers.
     n_chunks
         Number of chunks that were merged into documents; 0 if none were.
@@ -75,7 +75,7 @@ class Run(ReadPairs):
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
     metadata_source: MetadataLocation | None = None
-    unranked: Bools | None = None
+    is_unranked: Bools | None = None
     n_chunks: int = 0
 
     def __post_init__(self) -> None:
@@ -133,9 +133,9 @@ class Run(ReadPairs):
         topics = tuple(self.topics[code] for code in by_first.tolist())
         return self._select(rows, topics=topics, codes=code_of[codes])
 
-    def exclude_rows(self, excluded: NDArray[np.bool_]) -> Run:
+    def exclude_rows(self, is_excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics that lose all rows keep an empty ranking."""
-        rows = find_selected_rows(~excluded, len(self))
+        rows = find_selected_rows(~is_excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
     def merge_chunks(self, separator: str) -> Run:
@@ -170,12 +170,12 @@ class Run(ReadPairs):
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quote(separator)} in the id of a chunk"
             raise make_row_error(self, reason, row)
-        rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
+        rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.is_unranked)
         return self._select(rows, docs=docs[rows], n_chunks=len(self), **best)
 
     def warn_of_missing_ranks(self) -> None:
         """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
-        ranks = None if self.n_chunks or self.unranked is not None else self.ranks
+        ranks = None if self.n_chunks or self.is_unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
@@ -207,12 +207,13 @@ def find_best_rows(
     docs: pl.Series,
     scores: NDArray[np.float64],
     ranks: NDArray[np.int32] | None,
-    unranked: Bools | None,
+    is_unranked: Bools | None,
 ) -> tuple[Indices, dict[str, Any]]:
     """Return the first row of each document, and its best score and best rank in all rows."""
     no_rank = np.iinfo(np.int32).max
     known_ranks = np.full(scores.size, no_rank) if ranks is None else ranks
-    known_ranks = known_ranks if unranked is None else np.where(unranked, no_rank, known_ranks)
+    if is_unranked is not None:
+        known_ranks = np.where(is_unranked, no_rank, known_ranks)
     frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": known_ranks})
     best = (
         frame.with_row_index("row")
@@ -220,11 +221,11 @@ def find_best_rows(
         .agg(pl.col("row").first(), pl.col("score").max(), pl.col("rank").min())
     )
     best_ranks = best["rank"].to_numpy()
-    is_unranked = best_ranks == no_rank
+    has_no_rank = best_ranks == no_rank
     return best["row"].to_numpy().astype(np.intp), {
         "scores": best["score"].to_numpy(),
-        "ranks": None if ranks is None else np.where(is_unranked, 0, best_ranks).astype(np.int32),
-        "unranked": None if unranked is None else is_unranked,
+        "ranks": None if ranks is None else np.where(has_no_rank, 0, best_ranks).astype(np.int32),
+        "is_unranked": None if is_unranked is None else has_no_rank,
     }
 
 

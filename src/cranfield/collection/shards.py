@@ -445,7 +445,7 @@ class JudgedShards(Scorable):
                 "judgments": [judged.judgments.grade.size for judged in self.shards],
                 "relevant": [int(base.sum()) for base in relevant],
                 "topics": [int((base > 0).sum()) for base in relevant],
-                "retrieved": [int(judged.retrieved.sum()) for judged in self.shards],
+                "retrieved": [int(judged.n_retrieved.sum()) for judged in self.shards],
             }
         )
 

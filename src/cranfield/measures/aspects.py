@@ -89,7 +89,7 @@ class _CompatibilityMeasure(
             is_equal = rows.grade == grade
             ranks = n_better[rows.topic] + rows.cumulate_counts(is_equal)
             ideal_rank[is_equal] = ranks[is_equal]
-        depth = np.maximum(judged.retrieved, recall_base)
+        depth = np.maximum(judged.n_retrieved, recall_base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)

@@ -412,7 +412,7 @@ def _make_all_runs(length: int, max_grade: int) -> JudgedRuns:
         for run in product(range(max_grade + 1), repeat=size)
     ]
     return make_grade_runs(
-        np.array(grades), np.full(length, max_grade), max_grade, every_grade=True
+        np.array(grades), np.full(length, max_grade), max_grade, has_every_grade=True
     )
 
 

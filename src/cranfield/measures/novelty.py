@@ -504,7 +504,7 @@ class RankBiasedUtility(Measure):
         by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
         by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
         utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
-        return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
+        return np.asarray(utility - self.e * (1.0 - self.p**judged.n_retrieved))
 
     def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""

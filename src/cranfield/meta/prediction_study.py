@@ -210,7 +210,7 @@ def prediction(
 
     Notes
     -----
-    Topics without a score of every system or a prediction of every predictor are excluded before
+    Topics that lack a score of a system or a prediction of a predictor are excluded before
     ranking. High predictions are expected for good scores, also for a measure for which lower
     scores are better. Random predictions without ties have an expected sMARE of (Q^2 - 1) /
     (3 Q^2); predictions in reversed order have an sMARE of about 1/2.

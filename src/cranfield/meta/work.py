@@ -91,9 +91,16 @@ def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
     """Compute a hash of the data in judged runs that determine scores."""
     rows, judgments = judged.documents, judged.judgments
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-    columns = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    columns = (
+        rows.cell,
+        rows.rank,
+        rows.grade,
+        judged.n_retrieved,
+        judgments.topic,
+        judgments.grade,
+    )
     return hash_values(
-        labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.scored
+        labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.is_scored
     )
 
 

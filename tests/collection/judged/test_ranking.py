@@ -226,6 +226,6 @@ def test_the_best_chunk_is_that_of_the_policy(
 def test_a_rank_that_is_no_integer_does_not_hide_another(tmp_path: Any) -> None:
     text = "1 Q0 b#1 x 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 0.5 s\n1 Q0 c#1 y 0.1 s\n"
     run = cf.read_run(written(tmp_path / "s.run", text), chunk_separator="#")
-    assert run.ranks is not None and run.unranked is not None
+    assert run.ranks is not None and run.is_unranked is not None
     assert run.docs.to_list() == ["b", "a", "c"]
-    assert (run.ranks.tolist(), run.unranked.tolist()) == ([3, 2, 0], [False, False, True])
+    assert (run.ranks.tolist(), run.is_unranked.tolist()) == ([3, 2, 0], [False, False, True])

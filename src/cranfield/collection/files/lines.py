@@ -640,8 +640,8 @@ def _check_further_columns(fields: list[str], layout: Layout) -> None:
     )
 
 
-def _make_ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
-    reason = f"expected {expected} columns as in the previous lines, got {width}"
+def _make_ragged_error(expected_width: int, width: int, source: str, line: int) -> InputError:
+    reason = f"expected {expected_width} columns as in the previous lines, got {width}"
     return InputError(reason + _JOINED_LINES_HINT, source=source, line=line)
 
 

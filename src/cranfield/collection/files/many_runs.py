@@ -113,7 +113,7 @@ class Runs(Sequence[Run]):
             raise convert_error(error, BadRunError) from None
 
     def __iter__(self) -> Iterator[Run]:
-        with self.report_skipped() as skip:
+        with self.report_skipped_runs() as skip:
             for i in range(len(self)):
                 try:
                     run = self[i]
@@ -126,7 +126,7 @@ class Runs(Sequence[Run]):
         return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
-    def report_skipped(self) -> Iterator[Callable[[int, BadRunError], None]]:
+    def report_skipped_runs(self) -> Iterator[Callable[[int, BadRunError], None]]:
         """Yield a function that records a skipped run; then warn, or raise if all are skipped."""
         self.skipped = {}
 

@@ -292,9 +292,9 @@ def read_run(
     separator
         As for :func:`read_qrels`.
     numbers
-        Meaning of the third column in text with three columns (topic, document, number); `auto`
-        detects it for each file. `auto` (default) refuses whole numbers that may be either `ranks`
-        or `scores`.
+        Meaning of the third column in text with three columns (topic, document, number): `ranks`,
+        `scores`, or `auto` (default), which detects the meaning for each file and refuses whole
+        numbers that may be either.
     on_duplicate
         As for :func:`read_qrels`; `best` keeps the document with the best score.
     chunk_separator
@@ -384,7 +384,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     """Refuse a column that splits topics into rankings; warn of a first rank that occurs twice."""
     codes, ranks = run.codes, run.ranks
     # Ranks that are all equal are placeholders.
-    if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
+    if ranks is None or run.is_unranked is not None or (ranks == ranks[:1]).all():
         if table is not None:
             table.refuse_parts(PARTS_OF_RUNS, codes)
         return
@@ -416,10 +416,10 @@ def _drop_repeats(
     rows: _InputRows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
 ) -> tuple[_InputRows, dict[str, Any]]:
     """Return the rows without repeated documents, and the scores and ranks of a run."""
-    unranked = None
+    is_unranked = None
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
-        unranked = rows.frame["rank"].is_null().to_numpy()
-    values: dict[str, Any] = {"scores": scores, "ranks": ranks, "unranked": unranked}
+        is_unranked = rows.frame["rank"].is_null().to_numpy()
+    values: dict[str, Any] = {"scores": scores, "ranks": ranks, "is_unranked": is_unranked}
     selected = rows.find_rows_without_repeats(on_duplicate, scores)
     if selected is None:
         return rows, values

@@ -54,7 +54,8 @@ class SystemCoverage:
     n_unjudged, n_unjudged_10, n_unjudged_100
         Number of these documents without a judgment.
     n_tied
-        Number of documents of the run that share their score with another one of the topic.
+        Number of documents of the run that share their score with another one of the topic; with
+        ties `rank` their rank, with ties `file` always 0.
     n_contradictions
         Number of pairs of adjacent scores of a topic whose ranks have the opposite order; 0 if ties
         are resolved by `rank` or `file`.

@@ -85,7 +85,7 @@ class JudgedRun(_CompactArrays):
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
-        Arrays like `NO_TIES` and `NO_TIE_GROUPS`, with topics in place of cells.
+        Arrays like `rows.NO_TIES` and `rows.NO_TIE_GROUPS`, with topics in place of cells.
     """
 
     name: str
@@ -200,7 +200,7 @@ def assemble_runs(
         topics=tuple(topics),
         systems=tuple(names),
         documents=documents,
-        retrieved=retrieved,
+        n_retrieved=retrieved,
         judgments=Judgments(
             shape[0],
             topic[judgment_rows],
@@ -209,7 +209,7 @@ def assemble_runs(
             policies.max_grade or max(qrels.max_grade, 0),
             {name: values[judgment_rows] for name, values in qrels.columns.items()},
         ),
-        scored=scored,
+        is_scored=scored,
         policies=policies,
         coverage=_count_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
         side_data=_collect_side_data(
@@ -378,7 +378,7 @@ def map_runs(
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
         outcomes = _run_in_workers(runs, function, jobs=jobs or count_processors(), backend=backend)
-    with closing(outcomes), runs.report_skipped() as skip:
+    with closing(outcomes), runs.report_skipped_runs() as skip:
         for n_done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
                 skip(n_done - 1, outcome.error)

@@ -117,11 +117,11 @@ class JudgedRuns(Scorable):
         Labels, in order.
     documents
         The retrieved documents that occur in the judgments.
-    retrieved
+    n_retrieved
         Number of documents that each system retrieved for each topic; shape (topics, systems).
     judgments
         The judgments, for recall bases and ideal rankings.
-    scored
+    is_scored
         Mask of the cells that are scored under the topic policy; shape (topics, systems).
     policies
         Policies of judging.
@@ -141,9 +141,9 @@ class JudgedRuns(Scorable):
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     documents: Rows
-    retrieved: Ints
+    n_retrieved: Ints
     judgments: Judgments
-    scored: NDArray[np.bool_]
+    is_scored: NDArray[np.bool_]
     policies: Policies
     coverage: Coverage
     side_data: SideData = field(default_factory=SideData)
@@ -152,7 +152,7 @@ class JudgedRuns(Scorable):
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for array in (self.retrieved, self.scored):
+        for array in (self.n_retrieved, self.is_scored):
             make_read_only(array)
 
     @property
@@ -177,7 +177,7 @@ class JudgedRuns(Scorable):
                     f"the grades of {documents} differ by subtopic; the highest grade is used"
                     f" for {list_some(affected, 3)}"
                 )
-        return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
+        return [np.where(self.is_scored, measure.score(self), np.nan) for measure in measures]
 
     def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the scale of grades, and the settings of reading."""
@@ -212,7 +212,7 @@ class JudgedRuns(Scorable):
             lambda: replace(
                 self,
                 documents=self.documents.where(self.documents.rank <= cutoff),
-                retrieved=np.minimum(self.retrieved, cutoff),
+                n_retrieved=np.minimum(self.n_retrieved, cutoff),
                 side_data=self.side_data.top(cutoff),
                 views={},
             ),
@@ -228,7 +228,7 @@ class JudgedRuns(Scorable):
         view = replace(
             self,
             documents=documents,
-            retrieved=documents.count,
+            n_retrieved=documents.count,
             side_data=self.side_data.condense(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
@@ -428,20 +428,20 @@ def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
 
 
 def make_grade_runs(
-    runs: Ints, judged: Ints, max_grade: int, *, every_grade: bool = False
+    runs: Ints, judged: Ints, max_grade: int, *, has_every_grade: bool = False
 ) -> JudgedRuns:
     """Return judged runs of one topic from an array of grades, shape (runs, ranks).
 
     Each run is a system, and ends where its grades are below 0. `judged` has the grades of the
-    topic's documents, in descending order. With `every_grade` a second topic, for which nothing is
-    retrieved, has a document of each grade up to `max_grade`, for measures whose gains depend on
+    topic's documents, in descending order. With `has_every_grade` a second topic, for which nothing
+    is retrieved, has a document of each grade up to `max_grade`, for measures whose gains depend on
     the grades that occur.
     """
-    n_runs, n_topics = len(runs), 1 + every_grade
+    n_runs, n_topics = len(runs), 1 + has_every_grade
     run, rank = np.nonzero(runs >= 0)
     retrieved = np.zeros((n_topics, n_runs), dtype=np.int64)
     retrieved[0] = np.bincount(run, minlength=n_runs)
-    further_grades = np.arange(max_grade * every_grade, -every_grade, -1)
+    further_grades = np.arange(max_grade * has_every_grade, -has_every_grade, -1)
     return JudgedRuns(
         ("topic", "every grade")[:n_topics],
         tuple(map(str, range(n_runs))),
@@ -548,7 +548,7 @@ def _build_intent_block(
         judged,
         topics=tuple(labels),
         documents=Rows(cell, documents.rank[rows], document_grades, shape),
-        retrieved=judged.retrieved[topic],
+        n_retrieved=judged.n_retrieved[topic],
         judgments=Judgments(
             topic.size,
             intent_of,
@@ -556,7 +556,7 @@ def _build_intent_block(
             low,
             judgments.max_grade,
         ),
-        scored=judged.scored[topic],
+        is_scored=judged.is_scored[topic],
         side_data=side_data,
         views={},
     )

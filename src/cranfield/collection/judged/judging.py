@@ -448,7 +448,7 @@ def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     """Warn of systems without a judged document: their ids may have another form."""
-    n_topics = (judged.retrieved > 0).sum(axis=0)
+    n_topics = (judged.n_retrieved > 0).sum(axis=0)
     systems = [
         row.system
         for row, n in zip(judged.coverage.systems, n_topics, strict=True)
@@ -507,7 +507,9 @@ def _share_side_data(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)
     side_data = replace(other.side_data, lengths=relevance.lengths, groups=groups)
-    return replace(other, scored=judged.scored, retrieved=judged.retrieved, side_data=side_data)
+    return replace(
+        other, is_scored=judged.is_scored, n_retrieved=judged.n_retrieved, side_data=side_data
+    )
 
 
 def _read_supplements(

@@ -64,7 +64,7 @@ class RunOrder:
 
     @cached_property
     def n_tied(self) -> int:
-        """Number of documents that share their score with another of the same topic."""
+        """Number of documents that share their sort key with another of the same topic."""
         return int(self._groups[1].sum())
 
     @cached_property
@@ -176,9 +176,9 @@ def _make_sort_keys(run: Run, ties: str) -> SortKeys:
         if run.ranks is None:
             reason = "ties='rank' requires a column of integer ranks, got none"
             raise InputError(reason, source=run.origin.name)
-        if run.unranked is not None and run.unranked.any():
+        if run.is_unranked is not None and run.is_unranked.any():
             reason = "ties='rank' requires an integer rank in every row, got another value"
-            raise make_row_error(run, reason, int(run.unranked.argmax()))
+            raise make_row_error(run, reason, int(run.is_unranked.argmax()))
         return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)

@@ -185,9 +185,9 @@ class Rows:
         if is_factor.all():
             return scan(values, self.seen, np.multiply)
         # Factors of 1 are skipped, so that the last bit of a cell does not depend on other cells.
-        product = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
-        so_far = np.append(product, 1.0)[np.cumsum(is_factor) - 1]
-        return np.where(self.cumulate_counts(is_factor) > 0, so_far, 1.0)
+        factors = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
+        products = np.append(factors, 1.0)[np.cumsum(is_factor) - 1]
+        return np.where(self.cumulate_counts(is_factor) > 0, products, 1.0)
 
     def get_previous(self, values: NDArray[_T], start: float) -> NDArray[_T]:
         """Return the value of the previous row of the same cell; `start` for a first row."""
@@ -225,11 +225,12 @@ class Rows:
 
     def find_maxima(self, values: NDArray[Any]) -> Floats:
         """Return the largest value of each cell, at least 0; shape (topics, systems)."""
-        best = np.zeros(self.sizes.size)
+        maxima = np.zeros(self.sizes.size)
         is_filled = self.sizes > 0
         if is_filled.any():
-            best[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
-        return self._reshape(best)
+            cell_maxima = np.maximum.reduceat(values, self.starts[is_filled])
+            maxima[is_filled] = np.maximum(cell_maxima, 0.0)
+        return self._reshape(maxima)
 
     def where(self, is_selected: NDArray[np.bool_]) -> Rows:
         """Return the selected rows."""

@@ -185,7 +185,7 @@ class nDCGAtLevels(Measure):
             ndcg = divide(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
-        is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)
+        is_longer = (judged.n_retrieved > ideal.count + 1) & (ideal.count > 0)
         total += np.where(is_longer, divide(rows.total(terms), ideal.total(ideal_terms)), 0.0)
         mean = divide(total, n_values + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, mean, 0.0)

@@ -49,7 +49,7 @@ class CountMeasure(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         n_hits, n_relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.score_counts(n_hits, judged.retrieved, n_relevant), np.float64)
+        return np.asarray(self.score_counts(n_hits, judged.n_retrieved, n_relevant), np.float64)
 
 
 class CountAtCutoff(

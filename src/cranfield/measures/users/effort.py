@@ -113,7 +113,7 @@ class TimeBiasedGain(UserModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         # Ranks beyond the lists have no gain.
-        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        depth = max(int(judged.n_retrieved.max(initial=0)), 1)
         return self.compute_expected(judged, depth=depth).total_utility
 
 
@@ -213,7 +213,7 @@ class UMeasure(UserModel):
         return divide(take_next(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        depth = max(int(judged.n_retrieved.max(initial=0)), 1)
         scores_by_page = (
             np.einsum("ij,ij->i", page.gains, self.compute_discounts(page))
             for page in self.yield_pages(judged, depth)

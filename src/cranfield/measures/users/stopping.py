@@ -126,13 +126,13 @@ class RankBiasedResidual(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
-        tail = self.p**judged.retrieved
+        tail = self.p**judged.n_retrieved
         judged_weight = rows.total(
             rows.map_ranks(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
         )
         # Rounding may give a value below 0 where every document is judged.
         unjudged = np.maximum(1.0 - tail - judged_weight, 0.0)
-        unjudged[judged.retrieved == rows.count] = 0.0
+        unjudged[judged.n_retrieved == rows.count] = 0.0
         parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
         return parts[self.part]
 

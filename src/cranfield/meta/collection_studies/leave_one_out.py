@@ -317,7 +317,7 @@ class LeaveOneOut(Study):
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
                 "Mean over all teams of Kendall's tau between the rankings of all systems with and"
-                " without the unique documents of the team (1 if it has none)."
+                " without the unique documents of the team (1 if there are none)."
             ),
             "lowest tau": Column("Lowest value over teams of the Kendall's tau in `mean tau`."),
         },

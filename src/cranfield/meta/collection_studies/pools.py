@@ -102,8 +102,8 @@ def _select(
                 (n_topics, stop - start),
                 source=new_index[old_index[row_index]],
             ),
-            retrieved=runs.retrieved[:, start:stop],
-            scored=runs.scored[:, start:stop],
+            n_retrieved=runs.n_retrieved[:, start:stop],
+            is_scored=runs.is_scored[:, start:stop],
             judgments=selected_judgments,
             views={},
         )
@@ -112,7 +112,7 @@ def _select(
 def count_retrieved(runs: JudgedRuns) -> Ints:
     """Count retrieved documents by topic and system; 0 for topics without judgments."""
     is_judged = np.isin(np.arange(len(runs.topics)), runs.judgments.topic)
-    return np.asarray(runs.retrieved * is_judged[:, None])
+    return np.asarray(runs.n_retrieved * is_judged[:, None])
 
 
 def find_judged_depths(runs: JudgedRuns) -> Ints:
@@ -179,7 +179,7 @@ def count_judged(
 ) -> dict[str, Any]:
     """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
-    n_retrieved = top_runs.retrieved.sum(axis=0)
+    n_retrieved = top_runs.n_retrieved.sum(axis=0)
     n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
     proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
     n_lacking = None if depth is None else int(count_unjudged(runs, is_contributor, depth).sum())

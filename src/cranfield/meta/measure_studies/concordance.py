@@ -373,7 +373,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores on
     a topic that differ by at most 2**-44 of the largest absolute score on it are tied. Scores of
     measures for which lower is better are negated. If a measure has no score for a pair of runs on
-    a topic, that pair is excluded for all pairs with this measure, and counted as missing.
+    a topic, that pair is excluded for all pairs of measures with it, and counted as missing.
 
     Pairs of runs have runs and topics in common and are not independent. The sign test treats them
     as independent, as in the source, so that its p-values are too small.

@@ -269,7 +269,7 @@ def correlate(
         `rbo`: extrapolated rank-biased overlap. `pearson`: Pearson's correlation of the scores,
         which requires interval scales. `spearman`: Pearson's correlation of mid-ranks.
     missing
-        `error`; `drop`: exclude topics without a score of any system by any measure; `zero`: count
+        `error`; `drop`: exclude topics on which a system has no score by a measure; `zero`: count
         missing scores as 0.
     ties, p
         For `tau-ap`, ties `a` or `b`; for `rbo`, ties `a`, `b` or `w`, and persistence p between 0

@@ -182,7 +182,7 @@ def discriminative_power(
         As for :func:`cranfield.compare`, for all pairs; the default is the randomised Tukey HSD.
         The original method is `test="bootstrap", correction="none"`.
     resamples
-        Number of resamples, for tests that resample.
+        Number of resamples, for tests and corrections that resample.
     seed
         Seed of the random numbers, which are the same for all measures, so that only scores make a
         difference.

@@ -347,7 +347,7 @@ def stability(
     correction, alpha
         As for :func:`cranfield.compare`.
     resamples
-        Number of resamples, for tests that resample.
+        Number of resamples, for tests and corrections that resample.
     top
         Numbers k for which the sets of the top k systems are compared; by default those of 1, 3, 5
         and 10 that are below the number of systems.

@@ -119,10 +119,10 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     if deviating.height:
         topic, probability_sum, _ = deviating.row(0)
         n_others = deviating.height - 1
-        others = f" (also in {inflect(n_others, 'more topic')})" if n_others else ""
+        suffix = f" (also in {inflect(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quote(topic)} sum to"
-            f" {probability_sum:.4g}, not 1{others}"
+            f" {probability_sum:.4g}, not 1{suffix}"
         )
 
 

@@ -140,7 +140,7 @@ class KeyIndex:
             lambda start: self._find_keys(keys[start : start + BLOCK]), starts, count_threads()
         )
         rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
-        return np.concatenate(rows), np.concatenate([others for _, others in blocks])
+        return np.concatenate(rows), np.concatenate([index_rows for _, index_rows in blocks])
 
     def _find_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         slots = (keys >> self._shift).view(np.int64)
@@ -266,9 +266,9 @@ class ReadPairs(PairTable, FrameMixin):
         values = {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
         if "keys" in vars(self) and "docs" not in changes:
             values["keys"] = self.keys
-        selected = {name: select(value) for name, value in values.items() if name not in changes}
-        selected["origin"] = Origin(self.origin.name)
-        return create_unchecked(self._plain_class, **selected | changes)
+        columns = {name: select(value) for name, value in values.items() if name not in changes}
+        columns["origin"] = Origin(self.origin.name)
+        return create_unchecked(self._plain_class, **columns | changes)
 
     @property
     def _plain_class(self) -> type[Self]:

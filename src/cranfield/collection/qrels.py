@@ -141,16 +141,13 @@ class Qrels(ReadPairs):
         return 0 if negative == "unjudged" or "stratum" in self.columns else -(2**31)
 
     def merge_subtopics(self) -> Qrels:
-        """Return the highest grade of each document over its subtopics, without other columns.
-
-        Judgments without subtopics are returned unchanged.
-        """
+        """Return the judgments; if they have subtopics, only the highest grade of each document."""
         if self.subtopics is None:
             return self
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
-        best = self.grades[first]
-        np.maximum.at(best, self.documents, self.grades)
-        return self._select(first, grades=best, subtopics=None, columns={})
+        highest_grades = self.grades[first]
+        np.maximum.at(highest_grades, self.documents, self.grades)
+        return self._select(first, grades=highest_grades, subtopics=None, columns={})
 
     def restrict(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without selected judgments are kept.

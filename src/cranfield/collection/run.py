@@ -170,8 +170,8 @@ class Run(ReadPairs):
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quote(separator)} in the id of a chunk"
             raise make_row_error(self, reason, row)
-        rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.is_unranked)
-        return self._select(rows, docs=docs[rows], n_chunks=len(self), **best)
+        rows, values = find_best_rows(self.codes, docs, self.scores, self.ranks, self.is_unranked)
+        return self._select(rows, docs=docs[rows], n_chunks=len(self), **values)
 
     def warn_of_missing_ranks(self) -> None:
         """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
@@ -215,15 +215,15 @@ def find_best_rows(
     if is_unranked is not None:
         known_ranks = np.where(is_unranked, no_rank, known_ranks)
     frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": known_ranks})
-    best = (
+    documents = (
         frame.with_row_index("row")
         .group_by("topic", "doc", maintain_order=True)
         .agg(pl.col("row").first(), pl.col("score").max(), pl.col("rank").min())
     )
-    best_ranks = best["rank"].to_numpy()
+    best_ranks = documents["rank"].to_numpy()
     has_no_rank = best_ranks == no_rank
-    return best["row"].to_numpy().astype(np.intp), {
-        "scores": best["score"].to_numpy(),
+    return documents["row"].to_numpy().astype(np.intp), {
+        "scores": documents["score"].to_numpy(),
         "ranks": None if ranks is None else np.where(has_no_rank, 0, best_ranks).astype(np.int32),
         "is_unranked": None if is_unranked is None else has_no_rank,
     }

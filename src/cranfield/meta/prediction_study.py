@@ -205,8 +205,7 @@ def prediction(
     PolicyError
         For an unknown predictor in `lower_is_better`, or unknown ties.
     CranfieldError
-        For fewer than two topics with all scores and predictions, a predictor without predictions
-        for a system, and infinite scores.
+        For fewer than two complete topics, missing predictions for a system, and infinite scores.
 
     Notes
     -----

@@ -417,9 +417,7 @@ def compare_sides(
             if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _compute_nrmse(x, y, score_range, measure, notes)
-            row |= _make_test_row(
-                x, y, original_scores, test, notes, is_paired=is_paired, seed=seed
-            )
+            row |= _make_test_row(x, y, original_scores, test, notes, is_paired, seed)
             scores.append(row)
         if len(roles) > 1:
             x, y = _select_common_scores(sides, roles, measure, notes, is_paired=is_paired)
@@ -508,7 +506,7 @@ def _select_common_scores(
 
 
 def _make_test_row(
-    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, is_paired: bool, seed: int
+    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, is_paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
         notes.add("no test, as it requires at least two topics", template.measure)

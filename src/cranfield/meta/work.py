@@ -89,16 +89,9 @@ def hash_scores(*scores: Scores) -> str:
 
 def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
     """Compute a hash of the data in judged runs that determine scores."""
-    rows, judgments = judged.documents, judged.judgments
+    rows, judgments, counts = judged.documents, judged.judgments, judged.n_retrieved
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-    columns = (
-        rows.cell,
-        rows.rank,
-        rows.grade,
-        judged.n_retrieved,
-        judgments.topic,
-        judgments.grade,
-    )
+    columns = (rows.cell, rows.rank, rows.grade, counts, judgments.topic, judgments.grade)
     return hash_values(
         labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.is_scored
     )
@@ -291,7 +284,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For an invalid number of jobs, an unknown backend, or a folder with other files.
+        For invalid jobs, an unknown backend, or a folder with another study or other files.
     MissingDependencyError
         If a backend is not installed.
     InputError

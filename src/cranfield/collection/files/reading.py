@@ -398,13 +398,13 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
         table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
     order = np.lexsort((run.scores, ranks, codes))
     codes, ranks, scores = codes[order], ranks[order], run.scores[order]
-    first = np.flatnonzero(np.diff(codes, prepend=-1))
-    last = np.append(first[1:], codes.size) - 1
-    second = np.minimum(first + 1, last)
+    firsts = np.flatnonzero(np.diff(codes, prepend=-1))
+    lasts = np.append(firsts[1:], codes.size) - 1
+    next_rows = np.minimum(firsts + 1, lasts)
     # Documents of equal score may share a rank; a single shared rank may be a system's mistake.
-    is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
-    is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
-    for row in first[is_shared][:1]:
+    is_shared = (ranks[firsts] == ranks[next_rows]) & (scores[firsts] < scores[next_rows])
+    is_shared &= (ranks[firsts] < ranks[lasts]) & (ranks[lasts] - ranks[firsts] < lasts - next_rows)
+    for row in firsts[is_shared][:1]:
         warn(
             f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
             f" {quote(run.topics[codes[row]])}, with different scores; if the topic has several"
@@ -420,14 +420,14 @@ def _drop_repeats(
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
         is_unranked = rows.frame["rank"].is_null().to_numpy()
     values: dict[str, Any] = {"scores": scores, "ranks": ranks, "is_unranked": is_unranked}
-    selected = rows.find_rows_without_repeats(on_duplicate, scores)
-    if selected is None:
+    selected_rows = rows.find_rows_without_repeats(on_duplicate, scores)
+    if selected_rows is None:
         return rows, values
     if on_duplicate == "best":
-        selected, values = find_best_rows(rows.codes, rows.frame["doc"], **values)
+        selected_rows, values = find_best_rows(rows.codes, rows.frame["doc"], **values)
     else:
-        values = {k: None if v is None else v[selected] for k, v in values.items()}
-    return rows.select(selected), values
+        values = {k: None if v is None else v[selected_rows] for k, v in values.items()}
+    return rows.select(selected_rows), values
 
 
 def _merge_chunks(run: Run, separator: str | None) -> Run:
@@ -698,8 +698,8 @@ def _add_grades(
     start = 0
     for frame in frames:
         values = grades.find_grades(frame["grade"])
-        if (unknown := values.is_null()).any():
-            row = int(unknown.arg_true()[0])
+        if (is_unknown := values.is_null()).any():
+            row = int(is_unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
             reason = grades.describe_missing_grade(text)
             raise origin.make_row_error(start + row, reason, topic, doc)
@@ -853,9 +853,9 @@ def _interpret_numbers(
             meaning = f"third column read as ranks ({issues})"
             warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
         return as_ranks
-    lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
+    lowest, max_length = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
-    is_far_from_1 = lowest.min() > longest and not is_dense
+    is_far_from_1 = lowest.min() > max_length and not is_dense
     if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
     description = "whole numbers that neither count up from 1 nor decrease within each topic"

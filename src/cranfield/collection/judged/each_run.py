@@ -302,11 +302,11 @@ def _count_coverage(
     documents: Rows,
     lowest_judged: int,
 ) -> Coverage:
-    judged = documents.where(documents.grade >= lowest_judged)
+    judged_rows = documents.where(documents.grade >= lowest_judged)
     counts: dict[str, Ints] = {}
     for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
         counts[f"n_retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
-        n_judged = judged.where(judged.rank <= depth).count.sum(axis=0)
+        n_judged = judged_rows.where(judged_rows.rank <= depth).count.sum(axis=0)
         counts[f"n_unjudged{suffix}"] = n_retrieved - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(

@@ -305,8 +305,7 @@ class JudgedRuns(Scorable):
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
-        requirement = f"{name} requires document lengths: lengths=..."
-        return _require(self.side_data.lengths, requirement)
+        return _require(self.side_data.lengths, f"{name} requires document lengths: lengths=...")
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
@@ -314,9 +313,7 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = (
-            f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
-        )
+        requirement = f"{name} requires search sessions: evaluate_sessions, or `cranfield sessions`"
         return _require(self.side_data.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:

@@ -225,12 +225,11 @@ class Rows:
 
     def find_maxima(self, values: NDArray[Any]) -> Floats:
         """Return the largest value of each cell, at least 0; shape (topics, systems)."""
-        maxima = np.zeros(self.sizes.size)
+        out = np.zeros(self.sizes.size)
         is_filled = self.sizes > 0
         if is_filled.any():
-            cell_maxima = np.maximum.reduceat(values, self.starts[is_filled])
-            maxima[is_filled] = np.maximum(cell_maxima, 0.0)
-        return self._reshape(maxima)
+            out[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
+        return self._reshape(out)
 
     def where(self, is_selected: NDArray[np.bool_]) -> Rows:
         """Return the selected rows."""

@@ -317,9 +317,7 @@ class Pooling(Study):
             "judged": Column("Number of selected documents that have a judgment.", decimals=1),
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column(_SD),
-            "of pool": Column(
-                "Proportion of the pool's relevant documents that are found, or null."
-            ),
+            "of pool": Column("Proportion of the pool's relevant documents that are found."),
             "of all": Column("Proportion of the `n_relevant` documents that are found."),
         },
         "pooling rankings": {
@@ -356,14 +354,14 @@ class Pooling(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.documents.filter(pl.col("budget") == self.documents["budget"].min())
-        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
-        if best["of pool"] is None:
+        row = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if row["of pool"] is None:
             return ()
-        names = find_names(rows, "relevant", best["relevant"], "method")
+        names = find_names(rows, "relevant", row["relevant"], "method")
         return (
-            f"With {inflect(best['budget'], 'judgment')} per topic, the largest number of relevant"
+            f"With {inflect(row['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {format_names(names, 'method')}:"
-            f" {format_percent(best['of pool'])} of the relevant documents in the pool.",
+            f" {format_percent(row['of pool'])} of the relevant documents in the pool.",
             f"Sample: {inflect(len(self.pools.runs.topics), 'topic')}, and"
             f" {inflect(self.repeats, 'repeat')} of randomised methods.",
         )

@@ -468,8 +468,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         concordant += (prefers_first * is_first_concordant) @ prefers_second.T + (
             prefers_second * is_second_concordant
         ) @ prefers_first.T
-        is_both_concordant = is_first_concordant & is_second_concordant
-        products = (prefers_first * is_both_concordant) @ prefers_second.T
+        products = (prefers_first * (is_first_concordant & is_second_concordant)) @ prefers_second.T
         both_concordant += products + products.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)

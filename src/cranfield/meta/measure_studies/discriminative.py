@@ -108,12 +108,12 @@ class DiscriminativePower(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        best = self.summary.row(0, named=True)
-        if best["power"] is None:
+        best_row = self.summary.row(0, named=True)
+        if best_row["power"] is None:
             return ()
         condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
-        pairs = f"{inflect(best['pairs'], 'pair')} of systems"
-        if best["power"] == 0:
+        pairs = f"{inflect(best_row['pairs'], 'pair')} of systems"
+        if best_row["power"] == 0:
             return (f"None of {pairs} differs significantly by any measure ({condition}).",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -368,10 +368,7 @@ class PowerOfTests(Study):
     by_repeat: pl.DataFrame
 
     def summary(self) -> pl.DataFrame:
-        """Return the power by size of the true difference.
-
-        Repeats in which the test could not be computed count as having no rejections.
-        """
+        """Return the power by size of the true difference; a failed test rejects nothing."""
         bounds = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
         range_end, pairs = pl.col("range"), pl.col("pairs").sum()
         return (

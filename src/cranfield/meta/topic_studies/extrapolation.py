@@ -352,7 +352,7 @@ def extrapolate(
     The systems of a collection are often far from a normal sample; for example many have similar
     means and a few failed. `shrunk` preserves the shape of the distribution of the means, and is
     the recommended row; `normal low` and `normal high` show the uncertainty of the variance of
-    systems. In all rows the errors of all systems have the same variance, as the test assumes.
+    systems.
 
     Examples
     --------

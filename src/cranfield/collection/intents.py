@@ -189,7 +189,7 @@ class Intents:
         return out
 
     def find_relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
-        """Return pairs (judgment, position) of grade >= `min_grade`, 0 without an entry."""
+        """Return pairs (judgment, position) of grade >= `min_grade`; a missing entry is grade 0."""
         if min_grade <= 0:
             judgment, position = np.nonzero(self.compute_grades(judgments) >= min_grade)
             return judgment, position

@@ -138,12 +138,6 @@ def is_within(scores: Floats, bounds: tuple[float, float]) -> bool:
     return not is_outside.any()
 
 
-def check_magnitude(values: Floats) -> None:
-    """Raise an error for scores whose squares would overflow."""
-    if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
-        raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
-
-
 ROLES = ("baseline", "advanced")
 """Roles of systems in an experiment."""
 
@@ -473,7 +467,9 @@ def _select_common_scores(
     complete_scores = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         role_scores = scores.select(systems=roles)
-        check_magnitude(role_scores.values)
+        # The squares of larger scores would overflow.
+        if np.nanmax(np.abs(role_scores.values), initial=0.0) > MAX_SCORE:
+            raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
         is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
         complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))

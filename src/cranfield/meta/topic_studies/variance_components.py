@@ -143,8 +143,7 @@ class Generalizability(Study):
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
-        The number n of topics is 1 or more; the default is the number in the scores. The interval
-        is approximate, even for normal effects.
+        The interval is approximate, even for normal effects; n is as for :meth:`compute_relative`.
         """
         return self._estimate(self._compute_ratios(is_absolute=True), n_topics)
 

@@ -54,7 +54,7 @@ def simulated(sets: int) -> None:
             gaps[np.arange(TOPICS), 0, rng.integers(0, SHARDS, TOPICS)] = False
             each = [choice(label_scores(values), seed=k) for choice in choices]
             each.append(choices[-1](label_scores(np.where(gaps, np.nan, values))))
-            errors += [one.significant.any() for one in each]
+            errors += [one.is_significant.any() for one in each]
         print_row(f"{spread:g}", *map(float, errors / sets))
 
 
@@ -75,7 +75,7 @@ def real(folder: Path, repeats: int) -> None:
     truth = TestChoice("anova-2")(label_scores(whole))
     pairs, topics = truth.order.size, len(whole)
     print(f"\n{len(runs)} runs, {topics} topics, {cells} cells of topic and shard; {pairs} pairs,")
-    print(f"{truth.significant.sum()} found by anova-2 of whole AP on all topics\n")
+    print(f"{truth.is_significant.sum()} found by anova-2 of whole AP on all topics\n")
     print_head("topics", "test", "pairs found", "share of those of all topics", "other order")
     for size in (*SIZES, topics):
         found = {name: np.zeros(3) for name in scores}
@@ -87,12 +87,12 @@ def real(folder: Path, repeats: int) -> None:
             signs = np.sign(left[first] - left[second])
             for name, (test, values) in scores.items():
                 said = chosen(test)(label_scores(values[order[:size]]))
-                some = said.significant
-                again = (some & truth.significant & (said.order == truth.order)).sum()
+                some = said.is_significant
+                again = (some & truth.is_significant & (said.order == truth.order)).sum()
                 other = (some & (said.order * signs < 0)).sum()
                 found[name] += [some.sum(), again, other]
         for name, (number, again, other) in found.items():
-            share = again / times / truth.significant.sum()
+            share = again / times / truth.is_significant.sum()
             print_row(size, name, f"{number / times:.1f}", f"{share:.3f}", float(other / number))
 
 

@@ -99,7 +99,7 @@ def changes(study: ScaleStudy, paper: Printed) -> None:
 def main(folder: Path) -> None:
     started = time.time()
     runs = sorted((folder / "runs").iterdir())
-    judged = cf.judge(runs, folder / "qrels.trec8.adhoc.txt.gz").binary()
+    judged = cf.judge(runs, folder / "qrels.trec8.adhoc.txt.gz").binarise()
     paper = printed()
     study = study_scales(judged)
     seconds = time.time() - started

@@ -211,7 +211,7 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
                 TestChoice(test, correction, ALPHA), drawn, own_seed
             )
             pairs = pair_all(drawn)
-            said = decisions.order * decisions.significant
+            said = decisions.order * decisions.is_significant
             numbers = counts(said, pool, pairs.first, pairs.second)
             rows.append((at, *numbers, time.perf_counter() - started, int(not computed)))
             continue

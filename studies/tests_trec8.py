@@ -76,9 +76,9 @@ def side_by_side(study: SplitStudy, what: str) -> None:
     """Print one table of the paper, ours first."""
     pairs = study.groups["all systems"] * (study.groups["all systems"] - 1) // 2
     if what == "overlap":
-        frame = study.outcomes("overlap", second="anova-3", sets="1-1")
+        frame = study.tabulate_outcomes("overlap", second="anova-3", sets="1-1")
     else:
-        frame = study.outcomes(what)
+        frame = study.tabulate_outcomes(what)
     print(f"## {TITLES[what]}")
     print_head("", *(f"{size} topics" for size in SIZES))
     for test, theirs in PAPER[what].items():
@@ -96,7 +96,7 @@ def side_by_side(study: SplitStudy, what: str) -> None:
 def consistency(study: SplitStudy, size: int) -> None:
     """Print table 6 for one size, ours only: the paper has it for 125 topics."""
     names = ("AA", "AD", "MA", "MD", "bias")
-    tables = {name: study.outcomes(name)[str(size)] for name in names}
+    tables = {name: study.tabulate_outcomes(name)[str(size)] for name in names}
     print(f"## Consistency and publication bias, {size} topics (table 6)")
     print_head("", *names)
     for k, test in enumerate(study.tests):

@@ -118,8 +118,8 @@ class _Everything:
                 runs,
                 systems=(*(f"run{i}" for i in range(systems - 1)), "base"),
                 documents=taken(runs.documents),
-                retrieved=retrieved,
-                scored=retrieved > 0,
+                n_retrieved=retrieved,
+                is_scored=retrieved > 0,
                 views={},
             )
 
@@ -196,7 +196,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
     found all. `topics`: rankings that are none count as empty ones.
     """
     if variant == "topics":
-        return replace(judged, scored=np.ones_like(judged.scored), views={})
+        return replace(judged, is_scored=np.ones_like(judged.is_scored), views={})
     known, judgments = judged.side_data, judged.judgments
     hits = judged.relevant()
     relevant = hits.cell << 32 | hits.rank
@@ -230,7 +230,9 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         one = np.ones_like(known.queries.grade)
         known = replace(known, queries=replace(known.queries, grade=one))
     if variant == "aspects":
-        known = replace(known, aspects={name: one.binary(2) for name, one in known.aspects.items()})
+        known = replace(
+            known, aspects={name: one.binarise(2) for name, one in known.aspects.items()}
+        )
     return replace(judged, side_data=known, views={})
 
 

@@ -263,10 +263,10 @@ def _sharded(options: dict[str, Any]) -> Any:
 
 def _defined() -> Iterator[Item]:
     def first(judged: Any) -> Any:
-        return np.minimum(judged.retrieved, 1.0)
+        return np.minimum(judged.n_retrieved, 1.0)
 
     def sized(judged: Any) -> Any:
-        return judged.retrieved.astype(float)
+        return judged.n_retrieved.astype(float)
 
     yield "defined/sized", partial(_of_own, "Sized", sized, summary="How many")
     yield "defined/first", partial(_of_own, "First", first, range=(0, 9), aggregate="sum")

@@ -104,7 +104,7 @@ def _citations() -> Iterator[Item]:
 
 def _own_cited() -> Any:
     try:
-        return cf.cite(cf.define("Own", lambda judged: judged.retrieved))
+        return cf.cite(cf.define("Own", lambda judged: judged.n_retrieved))
     finally:
         measures.REGISTRY.pop("Own", None)
 

@@ -44,7 +44,17 @@ OF_EVERY_RESULT = {name for name in vars(Result) if not name.startswith("_")} - 
 """What every result has, and what follows from its data frames and its heading."""
 
 OPEN = {
-    *("AnovaTable", "Axiom", "Cell", "Check", "Coefficient", "Coverage", "Dominance", "Entry"),
+    *(
+        "AnovaTable",
+        "Axiom",
+        "Cell",
+        "Check",
+        "Coefficient",
+        "Reliability",
+        "Coverage",
+        "Dominance",
+        "Entry",
+    ),
     *("Fraction", "Gaps", "Irrational", "Meaning", "Omnibus", "Page", "PairwiseComparison"),
     *("Policies", "Reading", "Run", "SessionCounts", "SystemCoverage", "Table", "RequiredTopics"),
     *("Verdict", "Witness", *HEAVY),

@@ -120,7 +120,7 @@ STUDIES: dict[str, Callable[[], Any]] = {
     "generalizability": lambda: meta.generalizability(whole()),
     "generalizability dropped": lambda: meta.generalizability(generated(3), missing="drop"),
     "topics for": lambda: [
-        meta.generalizability(whole()).topics_for(0.95, absolute=absolute)
+        meta.generalizability(whole()).find_required_topics(0.95, is_absolute=absolute)
         for absolute in (False, True)
     ],
     "extrapolation": lambda: meta.extrapolate(whole(), [25, 50, 100]),
@@ -195,11 +195,11 @@ def _cited(name: str) -> Any:
 
 def _details() -> Iterator[Item]:
     for group in ("AA", "AD", "MA", "MD", "bias", "overlap", "nope"):
-        yield f"studies/table {group}", lambda: found("splits").outcomes(group)
+        yield f"studies/table {group}", lambda: found("splits").tabulate_outcomes(group)
     yield "studies/bias", lambda: meta.publication_bias(5, 1, 2, 0)
     yield (
         "studies/smallest",
-        lambda: [found("swaps").smallest_differences(rate) for rate in (0.05, 0.3)],
+        lambda: [found("swaps").find_smallest_differences(rate) for rate in (0.05, 0.3)],
     )
     for jobs, backend in ((2, "threading"), (2, "loky"), (1, "serial")):
         yield (
@@ -213,8 +213,8 @@ def _details() -> Iterator[Item]:
     yield (
         "studies/without",
         lambda: [
-            found("left out").judged_without(found("left out").pools.teams[0]),
-            found("pool depths").judged_to(5),
+            found("left out").judge_without(found("left out").pools.teams[0]),
+            found("pool depths").judge_to_depth(5),
         ],
     )
     yield "studies/extrapolated", lambda: found("swaps").extrapolate_rates(50)

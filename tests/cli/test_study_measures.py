@@ -51,7 +51,7 @@ def test_everything(scores: Path) -> None:
     mine = [one for one in found["swaps"] if one["measure"] == "fair"]
     assert [one["swaps"] for one in mine] == swaps.rates["swaps"].to_list()
     least = [one["difference"] for one in found["differences"] if one["measure"] == "fair"]
-    assert least == swaps.smallest_differences()["difference"].to_list()
+    assert least == swaps.find_smallest_differences()["difference"].to_list()
     [pair] = found["correlations"]
     assert pair["overall"] == pytest.approx(1.0)
     facts = {one["study"]: one for one in found["studies"]}

@@ -127,4 +127,4 @@ def test_cross(campaign: Path) -> None:
     study = split_topics(
         cf.read_scores(campaign / "scores.csv"), ["md1", "t"], sizes=[3, 6], repeats=5
     )
-    assert rows["AA"].to_list() == study.cross()["AA"].to_list()
+    assert rows["AA"].to_list() == study.cross_tests()["AA"].to_list()

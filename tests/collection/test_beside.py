@@ -113,7 +113,7 @@ def test_lengths_of_judged_runs() -> None:
     assert rows.rank.tolist() == [1, 2, 4, 1, 2]
     assert rows.gains.tolist() == [10, 20, 40, 20, 10]
     assert judged.top(2).lengths("mine").gains.tolist() == [10, 20, 20, 10]
-    condensed = judged.condensed().lengths("mine")
+    condensed = judged.condense().lengths("mine")
     assert condensed.rank.tolist() == [1, 2, 1]
     assert condensed.gains.tolist() == [20, 40, 10]
     with pytest.raises(MeasureError, match="TBG requires document lengths"):
@@ -154,7 +154,7 @@ def test_aspects() -> None:
 def test_judgment_of_each_row() -> None:
     """Rows know their judgment, in every view."""
     judged = cf.judge(RUN, QRELS)
-    for view in (judged, judged.top(1), judged.condensed()):
+    for view in (judged, judged.top(1), judged.condense()):
         for rows in (view.documents, view.relevant(), view.judged()):
             assert view.judgments.grade[rows.judgment].tolist() == rows.grade.tolist()
 

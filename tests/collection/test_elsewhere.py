@@ -55,8 +55,8 @@ def test_folders_and_patterns(memory: Any, here: Path, runs: str) -> None:
     assert found.systems == ("mine", "other")
     assert found.by_system().equals(expected.by_system())
     many = read_runs(runs)
-    assert [many.stem(k) for k in range(2)] == ["a", "b"]
-    assert many.size(0) == len(RUN)
+    assert [many.get_stem(k) for k in range(2)] == ["a", "b"]
+    assert many.estimate_size(0) == len(RUN)
 
 
 def test_other_schemes(here: Path) -> None:

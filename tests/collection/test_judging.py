@@ -34,11 +34,11 @@ def test_defaults() -> None:
     assert judged.topics == ("1", "2", "3")
     assert judged.systems == ("run",)
     assert ranks(judged) == {2: 0, 3: 1, 4: -1, 5: 2}
-    assert judged.retrieved.tolist() == [[5], [1], [0]]
+    assert judged.n_retrieved.tolist() == [[5], [1], [0]]
     assert judged.recall_base().ravel().tolist() == [2, 1, 1]
     assert judged.recall_base(2).ravel().tolist() == [1, 0, 0]
     assert judged.nonrelevant_base().ravel().tolist() == [2, 0, 0]
-    assert judged.scored.all()
+    assert judged.is_scored.all()
     assert repr(judged) == "JudgedRuns(3 topics, 1 system, 4 judged rows)"
 
 
@@ -108,7 +108,7 @@ def test_each_system_has_its_own_intersection() -> None:
 def test_policies(policies: Any, grades: Any, retrieved: list[int], nonrelevant: int) -> None:
     judged = cf.judge(RUN, QRELS, **policies)
     assert ranks(judged) == grades
-    assert judged.retrieved.ravel().tolist() == retrieved
+    assert judged.n_retrieved.ravel().tolist() == retrieved
     assert judged.nonrelevant_base().ravel().tolist() == [nonrelevant, 0, 0]
 
 

@@ -134,7 +134,7 @@ def _seen(rows: cf.Run | cf.Qrels) -> tuple[Any, ...]:
 def _judged(judged: cf.JudgedRuns) -> tuple[Any, ...]:
     rows = judged.documents
     return (
-        *(judged.topics, judged.retrieved.tolist(), judged.coverage.systems),
+        *(judged.topics, judged.n_retrieved.tolist(), judged.coverage.systems),
         *(rows.cell.tolist(), rows.rank.tolist(), rows.grade.tolist(), rows.judgment.tolist()),
     )
 
@@ -231,7 +231,7 @@ def test_judged_once_for_each_subtopic() -> None:
         [{"topic": "q", "doc": doc, "grade": 1, "subtopic": part} for doc in "ab" for part in "12"]
     )
     run = cf.read_run({"q": {"x": 2.0, "b": 1.0}})
-    asked, found = run.matching_rows(qrels)
+    asked, found = run.find_matching_rows(qrels)
     assert sorted(zip(asked.tolist(), found.tolist(), strict=True)) == [(1, 2), (1, 3)]
 
 
@@ -260,10 +260,10 @@ def test_what_is_made_of_it() -> None:
     assert pickle.loads(pickle.dumps(run)).to_polars().rows() == rows
     fresh = cf.read_run({"q": {"a": 2.0, "b": 1.0}, "r": {"b": 1.0}})
     assert pickle.loads(pickle.dumps(fresh)).to_polars().rows() == rows
-    assert repr(fresh.renamed("y")) == "Run('y': 2 topics, 3 documents)"
+    assert repr(fresh.rename("y")) == "Run('y': 2 topics, 3 documents)"
     part = cf.read_run({"q": {"a": 2.0, "b": 1.0}, "r": {"b": 1.0}})
-    part = part.restricted(np.array([False, True, True]))
+    part = part.restrict(np.array([False, True, True]))
     assert part.to_polars().rows() == rows[1:]
-    for one in (part, replace(fresh, name="z"), fresh.renamed("y")):
+    for one in (part, replace(fresh, name="z"), fresh.rename("y")):
         scored = cf.evaluate(one, {"r": {"b": 1}, "q": {"b": 1}}, "RR")
         assert scored["RR"].values.ravel().tolist()[1] == 1.0

@@ -42,7 +42,7 @@ def test_packed_samples_of_the_program() -> None:
     assert by_intent.subtopics.n_unique() == 5
     assert len(by_intent) == 1498
     # Of documents with several intents there is one judgment each.
-    assert len(by_intent.flat()) == 1423
+    assert len(by_intent.merge_subtopics()) == 1423
 
 
 def test_intents_without_relevant_documents_are_none() -> None:
@@ -195,7 +195,7 @@ def test_prels(write: Write) -> None:
     path = write("1 a 1 1 0.25\n1 b 0 2 1\n\n1 c 2 0 0.0\n")
     qrels = cf.read_qrels(path, format="prels")
     assert rows(qrels) == [("1", "a", 1, 0.25), ("1", "b", 0, 1.0), ("1", "c", 2, 0.0)]
-    kept = qrels.restricted(np.array([True, False, True]))
+    kept = qrels.restrict(np.array([True, False, True]))
     assert kept.columns["inclusion"].tolist() == [0.25, 0.0]
 
 

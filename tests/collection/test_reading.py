@@ -155,7 +155,7 @@ def test_judgments_of_ir_datasets_and_subtopics() -> None:
     )
     assert diverse.subtopics is not None
     assert diverse.subtopics.to_list() == ["1", "2", "1"]
-    assert diverse.flat().to_polars().rows() == [("1", "a", 2), ("1", "b", 0)]
+    assert diverse.merge_subtopics().to_polars().rows() == [("1", "a", 2), ("1", "b", 0)]
 
 
 def test_whole_grades_and_ids_that_became_numbers() -> None:
@@ -334,7 +334,7 @@ def test_no_line_is_lost_behind_a_carriage_return(end: str, tmp_path: Path) -> N
 
 def test_the_name_of_a_run_is_text() -> None:
     with pytest.raises(cf.PolicyError, match="the name of a run must be text"):
-        cf.read_run({"1": {"a": 1.0}}).renamed(["x"])  # type: ignore[arg-type]
+        cf.read_run({"1": {"a": 1.0}}).rename(["x"])  # type: ignore[arg-type]
 
 
 def test_grades_in_the_column_of_iterations_are_reported(

@@ -43,15 +43,17 @@ def test_what_stands_above_in_a_cell(table: list[dict[int, int]]) -> None:
     lists = by_cell(rows, rows.gains)
     assert by_cell(rows, rows.seen) == [[*range(1, len(one) + 1)] for one in lists]
     assert by_cell(rows, rows.cumulated) == [np.cumsum(one).tolist() for one in lists]
-    counted = rows.counted(rows.grade > 0)
+    counted = rows.cumulate_counts(rows.grade > 0)
     assert by_cell(rows, counted) == [np.cumsum(np.array(one) > 0).tolist() for one in lists]
-    assert by_cell(rows, rows.before(rows.gains, 7.0)) == [[7.0, *one][: len(one)] for one in lists]
-    assert by_cell(rows, rows.after(rows.gains, 7.0)) == [
+    assert by_cell(rows, rows.get_previous(rows.gains, 7.0)) == [
+        [7.0, *one][: len(one)] for one in lists
+    ]
+    assert by_cell(rows, rows.get_next(rows.gains, 7.0)) == [
         [*one[1:], 7.0][: len(one)] for one in lists
     ]
-    assert of_cells(rows.firsts(rows.gains, 7.0)) == [one[0] if one else 7.0 for one in lists]
-    assert of_cells(rows.lasts(rows.gains, 7.0)) == [one[-1] if one else 7.0 for one in lists]
-    assert of_cells(rows.largest(rows.gains)) == [max([0.0, *one]) for one in lists]
+    assert of_cells(rows.get_firsts(rows.gains, 7.0)) == [one[0] if one else 7.0 for one in lists]
+    assert of_cells(rows.get_lasts(rows.gains, 7.0)) == [one[-1] if one else 7.0 for one in lists]
+    assert of_cells(rows.find_maxima(rows.gains)) == [max([0.0, *one]) for one in lists]
     assert of_cells(rows.count) == [len(one) for one in lists]
     per_cell = np.arange(6.0).reshape(2, 3).T
     assert rows.at(per_cell).tolist() == rows.cell.tolist()
@@ -63,7 +65,7 @@ def test_what_stands_above_in_a_cell(table: list[dict[int, int]]) -> None:
 def test_running_sums_are_exact_or_in_order(table: list[dict[int, int]], unit: float) -> None:
     rows = rows_of(table)
     values = rows.grade * unit
-    for got, one in zip(by_cell(rows, rows.running(values)), by_cell(rows, values), strict=True):
+    for got, one in zip(by_cell(rows, rows.cumulate(values)), by_cell(rows, values), strict=True):
         exact = [math.fsum(one[: k + 1]) for k in range(len(one))]
         assert got == pytest.approx(exact, rel=1e-14, abs=1e-15 * unit)
 
@@ -74,7 +76,7 @@ def test_running_products(table: list[dict[int, int]], factors: list[float]) -> 
     rows = rows_of(table)
     values = np.array(factors)[rows.grade + 1]
     for got, one in zip(
-        by_cell(rows, rows.running_product(values)), by_cell(rows, values), strict=True
+        by_cell(rows, rows.cumulate_products(values)), by_cell(rows, values), strict=True
     ):
         assert got == pytest.approx(np.cumprod(one).tolist(), rel=1e-14)
 
@@ -84,7 +86,7 @@ def test_running_products(table: list[dict[int, int]], factors: list[float]) -> 
 def test_a_cell_does_not_depend_on_others(table: list[dict[int, int]]) -> None:
     whole = rows_of(table)
     alone = rows_of([one if c == 5 else {} for c, one in enumerate(table)])
-    for how in ("running", "running_product"):
+    for how in ("cumulate", "cumulate_products"):
         for values in (np.array([1.0, 1.0, 0.3, 0.7, 0.9]), np.array([1.0, 0.0, 2.0, 3.0, 1.0])):
             got = getattr(whole, how)(values[whole.grade + 1])[whole.cell == 5]
             assert got.tolist() == getattr(alone, how)(values[alone.grade + 1]).tolist()
@@ -113,8 +115,8 @@ def test_what_is_kept_cannot_be_changed() -> None:
 
 def test_a_value_by_rank() -> None:
     rows = rows_of([{1: 1, 3: 2}, {}, {20: 1}, {}, {}, {}])
-    assert rows.by_rank(np.sqrt).tolist() == np.sqrt([1, 3, 20]).tolist()
-    assert rows_of([{}] * 6).by_rank(np.sqrt).tolist() == []
+    assert rows.map_ranks(np.sqrt).tolist() == np.sqrt([1, 3, 20]).tolist()
+    assert rows_of([{}] * 6).map_ranks(np.sqrt).tolist() == []
 
 
 @settings(max_examples=30)
@@ -125,7 +127,7 @@ def test_a_value_by_rank() -> None:
 def test_the_ideal_ranking(judged: list[tuple[int, int]], worth: list[int]) -> None:
     ordered = sorted(judged, key=lambda one: (one[0], -one[1]))
     topic, grade = np.array(ordered, dtype=np.int64).reshape(-1, 2).T
-    best = Judgments(3, topic, grade, 0).ideal(np.array(worth, dtype=float)[grade + 1])
+    best = Judgments(3, topic, grade, 0).make_ideal_ranking(np.array(worth, dtype=float)[grade + 1])
     for number in range(3):
         gains = [worth[g + 1] for t, g in ordered if t == number and worth[g + 1] > 0]
         assert best.gains[best.topic == number].tolist() == sorted(gains, reverse=True)

@@ -105,9 +105,17 @@ def test_hash_of_blocks_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_shards_are_the_same_for_ever() -> None:
     # From the reference above with keys that NumPy's documentation fixes; never to change.
     assert random_shards(3).key == (5741515530665531126, 9714354335153242844)
-    assert random_shards(3).of(IDS).tolist() == [0, 0, 1, 1, 2, 1, 1]
-    assert random_shards(3, seed=1).of(IDS).tolist() == [2, 1, 1, 2, 2, 0, 2]
-    assert random_shards(5, seed=2022, sampling=4).of(IDS).tolist() == [3, 0, 2, 0, 2, 0, 1]
+    assert random_shards(3).find_shards(IDS).tolist() == [0, 0, 1, 1, 2, 1, 1]
+    assert random_shards(3, seed=1).find_shards(IDS).tolist() == [2, 1, 1, 2, 2, 0, 2]
+    assert random_shards(5, seed=2022, sampling=4).find_shards(IDS).tolist() == [
+        3,
+        0,
+        2,
+        0,
+        2,
+        0,
+        1,
+    ]
 
 
 @settings(max_examples=20)
@@ -116,18 +124,18 @@ def test_shard_is_the_hash_modulo_their_number(shards: int, seed: int, sampling:
     drawn = random_shards(shards, seed, sampling)
     state = np.random.SeedSequence(seed, spawn_key=(shards, sampling)).generate_state(2, np.uint64)
     key = (int(state[0]), int(state[1]))
-    assert drawn.of(IDS).tolist() == [reference(doc, key) % shards for doc in IDS]
+    assert drawn.find_shards(IDS).tolist() == [reference(doc, key) % shards for doc in IDS]
 
 
 def test_documents_in_any_form() -> None:
     drawn = random_shards(6)
-    expected = drawn.of(["17", "4"]).tolist()
+    expected = drawn.find_shards(["17", "4"]).tolist()
     for docs in ([17, 4], iter(["17", "4"]), pl.Series([17, 4]), pl.Series(["17", "4"])):
-        assert drawn.of(docs).tolist() == expected  # type: ignore[arg-type]
-    assert drawn.of("17").tolist() == expected[:1]
-    assert drawn.of([]).tolist() == []
-    refuses(r"doc '1\.5' is not text", drawn.of, [1.5])
-    refuses("has no doc", drawn.of, pl.Series(["a", None]))
+        assert drawn.find_shards(docs).tolist() == expected  # type: ignore[arg-type]
+    assert drawn.find_shards("17").tolist() == expected[:1]
+    assert drawn.find_shards([]).tolist() == []
+    refuses(r"doc '1\.5' is not text", drawn.find_shards, [1.5])
+    refuses("has no doc", drawn.find_shards, pl.Series(["a", None]))
 
 
 def test_options_that_are_none() -> None:
@@ -169,7 +177,14 @@ def test_given_shards_in_any_form(tmp_path: Path) -> None:
     for name, data in given_forms(tmp_path).items():
         parts = make_sharding(data)
         assert parts.labels == ("2", "9", "10"), name
-        assert parts.of(["d4", "new", "dé", "d2", "d1", "d1"]).tolist() == [0, -1, 2, 1, 2, 2], name
+        assert parts.find_shards(["d4", "new", "dé", "d2", "d1", "d1"]).tolist() == [
+            0,
+            -1,
+            2,
+            1,
+            2,
+            2,
+        ], name
         assert len(parts) == 3
     assert repr(parts) == "TableShards(3 shards, 4 documents)"
     assert parts.describe() == {"shards": 3, "shards from": str(tmp_path / "map.csv")}
@@ -209,7 +224,7 @@ RUN = {"2": {"a": 3.0, "b": 2.0}, "1": {"c": 5.0, "a": 4.0, "d": 4.5}, "3": {"b"
 @given(st.lists(st.booleans(), min_size=6, max_size=6))
 def test_restricted_run_is_the_run_of_its_rows(kept: list[bool]) -> None:
     run = cf.read_run(RUN)
-    some = run.restricted(np.array(kept))
+    some = run.restrict(np.array(kept))
     rows = [row for row, keep in zip(run.to_polars().rows(), kept, strict=True) if keep]
     assert some.to_polars().rows() == rows
     if rows:
@@ -220,7 +235,7 @@ def test_restricted_run_is_the_run_of_its_rows(kept: list[bool]) -> None:
 
 def test_restricted_tables() -> None:
     run = cf.read_run([("2", "a", 3.0), ("1", "b", 2.0), ("2", "c", 1.0), ("1", "d", 0.5)])
-    some = run.restricted(np.array([False, True, True, True]))
+    some = run.restrict(np.array([False, True, True, True]))
     assert (some.topics, some.codes.tolist(), some.name) == (("1", "2"), [0, 1, 0], run.name)
     qrels = cf.read_qrels(
         [
@@ -229,11 +244,9 @@ def test_restricted_tables() -> None:
             {"topic": "2", "doc": "b", "grade": 0, "subtopic": "x"},
         ]
     )
-    assert qrels.restricted(np.array([False, True, False])).to_polars().rows() == [
-        ("1", "a", 2, "y")
-    ]
-    assert qrels.restricted(np.array([False, True, False])).topics == ("1", "2")
-    refuses("at least one judgment", qrels.restricted, np.zeros(3, dtype=bool))
+    assert qrels.restrict(np.array([False, True, False])).to_polars().rows() == [("1", "a", 2, "y")]
+    assert qrels.restrict(np.array([False, True, False])).topics == ("1", "2")
+    refuses("at least one judgment", qrels.restrict, np.zeros(3, dtype=bool))
     wrong: list[Any] = [np.ones(2, dtype=bool), np.arange(3), None]
     for kept in wrong:
-        refuses("3 Boolean values", qrels.restricted, kept, error=cf.PolicyError)
+        refuses("3 Boolean values", qrels.restrict, kept, error=cf.PolicyError)

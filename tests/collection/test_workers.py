@@ -83,8 +83,8 @@ def bits(judged: Any) -> list[Any]:
     arrays = [value for one in rows for value in vars(one).values()]
     return [
         *(one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in arrays),
-        judged.retrieved.tobytes(),
-        judged.scored.tobytes(),
+        judged.n_retrieved.tobytes(),
+        judged.is_scored.tobytes(),
         repr([(one.name, getattr(judged.coverage, one.name)) for one in fields(judged.coverage)]),
         judged.systems,
         judged.topics,
@@ -115,7 +115,7 @@ BACKENDS = ("threading", "loky", "dask")
 def test_same_bits(folder: Path, dask: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Relative paths are those of this process, wherever workers are.
     monkeypatch.chdir(folder)
-    in_memory = cf.read_run("r0.run").renamed("memory")
+    in_memory = cf.read_run("r0.run").rename("memory")
     runs = ["r*.run*", {"dict": {"t1": {"d4": 1.0, "d8": 1.0}}}, in_memory]
     where = where_of(backend, dask)
     for more in ({}, {"ties": "input", "depth": 20, "topics": "run", "unjudged": "condensed"}):

@@ -52,7 +52,7 @@ def restricted(table: dict[str, dict[str, Any]], docs: set[str]) -> dict[str, di
 
 def shard_of(ev: Evaluation, *tables: dict[str, dict[str, Any]]) -> dict[str, int]:
     docs = sorted({doc for table in tables for row in table.values() for doc in row})
-    return dict(zip(docs, ev.judged.sharding.of(docs).tolist(), strict=True))
+    return dict(zip(docs, ev.judged.sharding.find_shards(docs).tolist(), strict=True))
 
 
 def by_hand(
@@ -224,7 +224,7 @@ def test_topics_that_systems_lack() -> None:
     assert ev.topics == ("1", "2", "9")
     check_values(ev, "AP", [[1, 0], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, NAN]])
     assert ev.whole["AP"].values[2].tolist()[1] == 0
-    assert [judged.retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
+    assert [judged.n_retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
 
 
 def test_depth_is_that_of_the_whole_ranking() -> None:

@@ -113,7 +113,7 @@ def test_effects_are_those_of_all_topics_to_the_last_bit(policies: dict[str, Any
         [measure] = scores.measures
         [table] = scores.values()
         by_order = np.stack([measure.score(order) for order in order_ties(judged)])
-        by_order[:, ~judged.scored] = np.nan
+        by_order[:, ~judged.is_scored] = np.nan
         best, worst = (
             replace(table, values=extreme).overall()
             for extreme in (by_order.max(axis=0), by_order.min(axis=0))
@@ -213,7 +213,7 @@ def _judged(tmp_path: Any, run: Any, **policies: Any) -> JudgedRuns:
 @pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
 def test_reversed_ties_are_in_ascending_order_of_ids(tmp_path: Any, unjudged: str) -> None:
     judged = _judged(tmp_path, SCORED, unjudged=unjudged)
-    backwards = judged.permuted(lambda position, size: size - 1 - position)
+    backwards = judged.permute_ties(lambda position, size: size - 1 - position)
     n_changed = 0
     ascending = _judged(tmp_path, SCORED, unjudged=unjudged, ties="id-ascending")
     for measure in cf.parse_measures(BEYOND_GRADES):

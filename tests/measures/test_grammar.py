@@ -193,9 +193,9 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
     odd: Any
     for odd in ((0, "x"), (1, 0), 1, (0, 1, 2)):
         with pytest.raises(cf.CranfieldError, match="must be two numbers|lowest and the highest"):
-            cf.define("WrongRange", lambda judged: judged.retrieved, range=odd)
+            cf.define("WrongRange", lambda judged: judged.n_retrieved, range=odd)
     with pytest.raises(cf.PolicyError, match="unknown aggregate 'best'"):
-        cf.define("WrongAggregate", lambda judged: judged.retrieved, aggregate="best")
+        cf.define("WrongAggregate", lambda judged: judged.n_retrieved, aggregate="best")
     no_function: Any = 3
     with pytest.raises(cf.MeasureError, match="must be callable, got int"):
         cf.define("NoFunction", no_function)
@@ -205,7 +205,7 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
             cf.evaluate({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"a": 1}}, bad)
     finally:
         del cf.measures.REGISTRY["WrongShape"]
-    beyond = cf.define("Beyond", lambda judged: judged.retrieved * 2.0)
+    beyond = cf.define("Beyond", lambda judged: judged.n_retrieved * 2.0)
     try:
         with pytest.raises(cf.MeasureError, match="expected scores in its range 0 to 1, got 2"):
             cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, beyond)
@@ -232,12 +232,12 @@ def test_positional_arguments_name_the_parameter_after_the_at() -> None:
 )  # fmt: skip
 def test_define_refuses_names_of_other_programs(name: str) -> None:
     with pytest.raises(cf.MeasureError, match=f"measure {name} already exists"):
-        cf.define(name, lambda judged: judged.retrieved * 0.0)
+        cf.define(name, lambda judged: judged.n_retrieved * 0.0)
     assert name not in cf.measures.REGISTRY
 
 
 def _retrieved(judged: Any) -> Any:
-    return judged.retrieved
+    return judged.n_retrieved
 
 
 def test_defined_measures_can_be_pickled() -> None:
@@ -255,7 +255,7 @@ def test_defined_measures_can_be_pickled() -> None:
 def test_functions_of_defined_measures_cannot_change_judged_runs() -> None:
     judged = cf.judge({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "b": 1}})
     rows = judged.relevant()
-    for array in (rows.grade, rows.rank, rows.cell, judged.retrieved, judged.judgments.grade):
+    for array in (rows.grade, rows.rank, rows.cell, judged.n_retrieved, judged.judgments.grade):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
 

@@ -79,7 +79,7 @@ def test_several_with_commas() -> None:
 
 
 def test_a_measure_of_ones_own_keeps_its_name() -> None:
-    own = cf.define("mine_at_5", lambda judged: judged.retrieved * 0.0)
+    own = cf.define("mine_at_5", lambda judged: judged.n_retrieved * 0.0)
     try:
         assert cf.parse_measures("mine_at_5") == [own]
     finally:

@@ -309,7 +309,7 @@ class _Collection:
         qrels = cf.read_qrels(flat)
         if columns:
             # Columns are those of judgments without subtopics.
-            qrels = qrels.flat()
+            qrels = qrels.merge_subtopics()
             number = {name(doc): i for i, doc in enumerate(self.docs)}
             kind = np.array([number[doc] for doc in qrels.docs.to_list()])
             known = {"stratum": kind % 2, "inclusion": (1 + kind % 2) / 2, "class": kind // 2}

@@ -14,7 +14,7 @@ from cranfield import meta
 from cranfield.base.errors import CranfieldError
 from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
-from cranfield.meta.reproduction_result import check_bounds, check_magnitude
+from cranfield.meta.reproduction_result import check_bounds
 from cranfield.meta.scale_study import parse_scale_options
 from cranfield.meta.test_studies.fast_tests import PairDecisions
 from cranfield.meta.test_studies.splits import agreement, publication_bias
@@ -44,7 +44,7 @@ QRELS = {"t": {"x": 1, "y": 0, "z": 2}}
 TEAMS = {"A-1": "A", "A-2": "A", "B-1": "B", "first new": "C"}
 RUN = RUNS["A-1"]
 BASE: dict[str, Any] = {"baseline": RUN}
-JUDGED = cf.judge(RUNS, QRELS).binary()
+JUDGED = cf.judge(RUNS, QRELS).binarise()
 T = [("t", "none")]
 FIRST = PairDecisions(np.array([1, -1], dtype=np.int8), np.array([True, False]))
 OTHER = PairDecisions(np.array([1], dtype=np.int8), np.array([True]))
@@ -141,7 +141,7 @@ REFUSALS: Refusals = {
             ({"jobs": 0}, "jobs must be an integer"),
         ),
         (lambda: study.leave_one_out(trace_runs(RUNS, QRELS), QRELS, "AP"), "already judged"),
-        (lambda: JUDGING["leave_one_out"](teams=TEAMS).judged_without("Z"), "team 'Z'"),
+        (lambda: JUDGING["leave_one_out"](teams=TEAMS).judge_without("Z"), "team 'Z'"),
     ],
     "concordance": [
         *options(
@@ -216,7 +216,7 @@ REFUSALS: Refusals = {
             ({"test": "q"}, "unknown test 'q'"),
             ({"test": "t", "correction": "q"}, "unknown correction 'q'"),
         ),
-        (lambda: study.swap_method(SOME, repeats=1).smallest_differences(5), "5"),
+        (lambda: study.swap_method(SOME, repeats=1).find_smallest_differences(5), "5"),
         (
             lambda: study.swap_method(SOME, repeats=1).extrapolate_rates(0),
             "size must be an integer",
@@ -333,7 +333,7 @@ REFUSALS: Refusals = {
         (lambda: study.facets(SOME), "by shard"),
         (lambda: study.facets(scored(SHARDS.values[:, :, :1])), "two shards"),
         (lambda: study.facets(scored(np.ones((4, 3, 2)))), "different scores, got equal scores"),
-        (lambda: study.facets(SHARDS).relative(0), "topics"),
+        (lambda: study.facets(SHARDS).compute_relative(0), "topics"),
         (lambda: study.generalizability(FLAT), "different scores, got equal scores"),
         (lambda: study.generalizability(SHARDS), "by shard"),
         (lambda: study.generalizability(SOME, missing="available"), "available"),
@@ -344,10 +344,13 @@ REFUSALS: Refusals = {
             for c in (0, 1, 1.5, True, "0.9")
         ),
         *(
-            (lambda n=n: study.generalizability(SOME).relative(n), "topics must be an integer")
+            (
+                lambda n=n: study.generalizability(SOME).compute_relative(n),
+                "topics must be an integer",
+            )
             for n in (0, 2.5, True)
         ),
-        (lambda: study.generalizability(SOME).topics_for(1.0), "target must be"),
+        (lambda: study.generalizability(SOME).find_required_topics(1.0), "target must be"),
         *options(
             lambda **more: study.stability(SOME, **{"repeats": 2, **more}),
             *(({"sizes": sizes}, "size") for sizes in ([1], [], [2.5], [12], [13])),
@@ -383,11 +386,13 @@ REFUSALS: Refusals = {
         ),
         (lambda: study.interleaving_sensitivity(RUNS, {"t": {"x": 3, "y": 1}}, impressions=5), "4"),
         (lambda: study.interleaving_sensitivity({"a": RUN}, QRELS), "two systems"),
+        (lambda: study.interleaving_sensitivity(RUNS, QRELS, ties="expected"), "require one order"),
         (lambda: study.interleaving_sensitivity(RUNS, QRELS, ["AP", "RR"]), "one measure"),
     ],
     "reproduction": [
         *options(
             lambda first=BASE, second=BASE, **more: reproduced(first, second, **more),
+            ({"ties": "expected"}, "require one order"),
             ({"second": {**BASE, "advanced": RUN}}, "baseline"),
             ({"first": {**BASE, "better": RUN}}, "'better'"),
             ({"test": "welch"}, "same topics"),
@@ -422,7 +427,7 @@ REFUSALS: Refusals = {
             ),
             "topics of their own|different topics",
         ),
-        (lambda: check_magnitude(np.array([np.inf])), "finite"),
+        (lambda: study.reproduce_scores({"baseline": [1e200]}, {"baseline": [0]}), "finite"),
         *(
             (lambda bounds=bounds: check_bounds(bounds), "bounds")
             for bounds in ((1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0))

@@ -41,7 +41,7 @@ def _has(study: Result, *parts: str) -> None:
 
 def test_power_of_tests() -> None:
     study: Any = studied("power-of-tests")
-    differ = study.repeated.filter(pl.col("range") > 0)
+    differ = study.by_repeat.filter(pl.col("range") > 0)
     found = {
         name: rows["right"].sum() / rows["pairs"].sum()
         for (name,), rows in differ.group_by("test", maintain_order=True)

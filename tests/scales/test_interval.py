@@ -125,7 +125,7 @@ def test_beyond_reach() -> None:
     """A measure without an exact form at a length that cannot be enumerated says what can."""
 
     def spread(judged: cf.JudgedRuns) -> np.ndarray:
-        return judged.relevant().largest(judged.relevant().rank)
+        return judged.relevant().find_maxima(judged.relevant().rank)
 
     last = cf.define("LastRank", spread, range=(0, float("inf")))
     try:

@@ -180,7 +180,7 @@ def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
 )
 def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> None:
     covid = cf.bundled.trec_covid()
-    judged = cf.judge(covid.runs[:6], covid.qrels).binary()
+    judged = cf.judge(covid.runs[:6], covid.qrels).binarise()
     found = meaningfulness(cf.compare(cf.score(judged, name)[name]))
     assert found.verdict == verdict
     notes = [note for note in found.comparison.notes if note.startswith("not meaningful")]
@@ -501,8 +501,8 @@ def test_where_a_scale_can_be_declared() -> None:
     declared = evaluated.with_scale("ratio")
     assert {one.scale for one in declared.values()} == {cf.Scale.RATIO}
     assert {one.scale_source for one in evaluated.values()} == {"measure"}
-    own = cf.define("MyUtility", lambda judged: judged.retrieved * 1.0, scale="ratio")
-    plain = cf.define("MyOrder", lambda judged: judged.retrieved * 1.0)
+    own = cf.define("MyUtility", lambda judged: judged.n_retrieved * 1.0, scale="ratio")
+    plain = cf.define("MyOrder", lambda judged: judged.n_retrieved * 1.0)
     try:
         found = cf.evaluate(runs, qrels, [own, plain])
         assert (found[own].scale, found[own].scale_source) == (cf.Scale.RATIO, "user")
@@ -515,7 +515,7 @@ def test_where_a_scale_can_be_declared() -> None:
     ):
         cf.read_scores(table, scale="metric")
     with pytest.raises(PolicyError, match="unknown scale"):
-        cf.define("Other", lambda judged: judged.retrieved, scale="metric")
+        cf.define("Other", lambda judged: judged.n_retrieved, scale="metric")
     assert "Other" not in cf.measures.REGISTRY
 
 

@@ -100,9 +100,9 @@ def test_the_query_of_each_document_follows_views() -> None:
     judged = sessions_of(LISTS).concatenate().judged({"s": {"a": 1, "d": 0, "e": 2}})
     assert judged.queries("test").grade.tolist() == [1, 1, 1, 2, 3]
     assert judged.top(4).queries("test").grade.tolist() == [1, 1, 1, 2]
-    assert judged.condensed().queries("test").grade.tolist() == [1, 2, 3]
-    assert judged.condensed().queries("test").rank.tolist() == [1, 2, 3]
-    assert judged.top(4).condensed().queries("test").grade.tolist() == [1, 2]
+    assert judged.condense().queries("test").grade.tolist() == [1, 2, 3]
+    assert judged.condense().queries("test").rank.tolist() == [1, 2, 3]
+    assert judged.top(4).condense().queries("test").grade.tolist() == [1, 2]
     cut = sessions_of(LISTS).concatenate().judged({"s": {"a": 1}}, depth=2)
     assert cut.queries("test").grade.tolist() == [1, 1]
 

@@ -131,7 +131,7 @@ def test_a_system_with_zeros_only_has_no_test() -> None:
             assert glm.p[has_test] == pytest.approx(without.p, rel=1e-9)
         assert any("are not tested, as these systems have" in note for note in glm.notes)
     verdict = read_choice("glm", alpha=0.9, missing=None, resamples=1)(with_zeros)
-    assert not verdict.significant[~has_test].any()
+    assert not verdict.is_significant[~has_test].any()
     assert (verdict.order[~has_test] == 1).all()
 
 
@@ -210,11 +210,11 @@ def test_studies_of_tests() -> None:
     study = cf.meta.split_topics(table, names, sizes=[10], repeats=10)
     assert study.tests == ("glm", "glm(link='probit')+tukey", "t")
     assert "glm(link='probit'): Generalised linear model" in "\n".join(study.heading())
-    assert study.outcomes("significant")["10"].to_numpy().min() > 0
+    assert study.tabulate_outcomes("significant")["10"].to_numpy().min() > 0
     alarms = cf.meta.false_positives(table, names, sizes=[20], repeats=20, null="swapped")
     assert alarms.summary()["FWER"].to_numpy().max() < 0.5
     power = cf.meta.power_of_tests(table, names, sizes=[20], repeats=5)
-    assert power.errors()["power"].to_numpy().min() > 0
+    assert power.summarise_errors()["power"].to_numpy().min() > 0
     with pytest.raises(cf.PolicyError, match="the null 'centred' shifts scores; use 'simulated'"):
         cf.meta.false_positives(table, ["t", "glm"], sizes=[20], repeats=20)
 

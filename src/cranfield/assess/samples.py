@@ -241,7 +241,7 @@ class Sample(Result):
         """Refuse judged documents with an inclusion probability that are not in this sample."""
         if "inclusion" not in qrels.columns:
             return
-        docs, rows = self.pool.matching_rows(qrels)
+        docs, rows = self.pool.find_matching_rows(qrels)
         inclusion = np.asarray(qrels.columns["inclusion"], dtype=np.float64)[rows]
         is_other = ~self.drawn[docs] & (inclusion > 0) & (inclusion < 1)
         if is_other.any():

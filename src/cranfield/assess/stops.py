@@ -496,7 +496,7 @@ def stopping_by_topic(
     parsed_rules = parse_rules(rules)
     topic = grades = np.zeros(0, dtype=np.int32)
     if (qrels := read_judgments(judged)) is not None:
-        docs, rows = pool.matching_rows(qrels)
+        docs, rows = pool.find_matching_rows(qrels)
         ordered_docs = docs[np.argsort(rows)]
         topic, grades = pool.topic[ordered_docs], qrels.grades[np.sort(rows)]
     return {

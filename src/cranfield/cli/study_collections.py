@@ -147,7 +147,7 @@ def _study_judgments(
             raise CranfieldError(
                 f"a study of a collection requires at least two {noun}, got {len(names)}"
             )
-    scores = cf.score(judged.condensed() if lists == ("condensed",) else judged, measures)
+    scores = cf.score(judged.condense() if lists == ("condensed",) else judged, measures)
     scores.warn()
     rel = options.judging["rel"] or 1
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
@@ -427,7 +427,7 @@ def scales(
         for name, files in inputs.items()
     }
     if not graded:
-        judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
+        judged = {name: runs.binarise(1 if rel is None else rel) for name, runs in judged.items()}
     data = judged if others else judged[qrels]
     scaling: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
     options.write_studies(

@@ -265,7 +265,7 @@ def reproduction(
     judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
     judging |= {"measures": options.parse_measures(measures), "seed": options.seed}
     is_paired = other_qrels is None
-    judging["test"] = check_test(test or ("t" if is_paired else "welch"), paired=is_paired)
+    judging["test"] = check_test(test or ("t" if is_paired else "welch"), is_paired=is_paired)
     judging["qrels"] = reading.read_qrels(qrels, subtopics)
     sides = [
         {role: reading.read_run(path) for role, path in side.items()} for side in (original, repeat)

@@ -44,7 +44,7 @@ class DocumentTable(IndexedTable):
 
     def find_rows(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in any order."""
-        return self._index.matching_rows(docs)
+        return self._index.find_matching_rows(docs)
 
     def __repr__(self) -> str:
         groups = f", {inflect(len(self.names), 'group')}" if self.names else ""

@@ -119,10 +119,10 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     if deviating.height:
         topic, probability_sum, _ = deviating.row(0)
         n_others = deviating.height - 1
-        others = f" (also in {inflect(n_others, 'more topic')})" if n_others else ""
+        suffix = f" (also in {inflect(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quote(topic)} sum to"
-            f" {probability_sum:.4g}, not 1{others}"
+            f" {probability_sum:.4g}, not 1{suffix}"
         )
 
 
@@ -149,8 +149,8 @@ class Intents:
     names: the intents of each topic, in order; intents without a document of grade >= 1 are
         excluded.
     exists: whether a topic has an intent at a position; shape (topics, n).
-    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
-        a topic sum to 1; probabilities that were read need not, as intents may be excluded.
+    probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Probabilities that were
+        read need not sum to 1, as intents may be excluded; otherwise intents are equally likely.
     is_navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
     position, grade: intent (by its position) and grade of each entry, in order of judgment and
@@ -189,7 +189,7 @@ class Intents:
         return out
 
     def find_relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
-        """Return pairs (judgment, position) of grade >= `min_grade`, 0 without an entry."""
+        """Return pairs (judgment, position) of grade >= `min_grade`; a missing entry is grade 0."""
         if min_grade <= 0:
             judgment, position = np.nonzero(self.compute_grades(judgments) >= min_grade)
             return judgment, position
@@ -233,7 +233,7 @@ class Intents:
 
 
 def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Return the grades by intent, in the order of `flat`, which is `qrels.flat()`."""
+    """Return the grades by intent, in the order of `flat`, which is `qrels.merge_subtopics()`."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics

@@ -140,7 +140,7 @@ class KeyIndex:
             lambda start: self._find_keys(keys[start : start + BLOCK]), starts, count_threads()
         )
         rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
-        return np.concatenate(rows), np.concatenate([others for _, others in blocks])
+        return np.concatenate(rows), np.concatenate([index_rows for _, index_rows in blocks])
 
     def _find_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         slots = (keys >> self._shift).view(np.int64)
@@ -185,7 +185,7 @@ class DocIndex:
         self._docs = docs
         self._index = KeyIndex(docs.hash().to_numpy())
 
-    def matching_rows(self, docs: pl.Series) -> tuple[Indices, Indices]:
+    def find_matching_rows(self, docs: pl.Series) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of the same document, in any order."""
         positions, rows = self._index.find_equal_keys(docs.hash().to_numpy())
         # Different documents may have equal keys, so compare the documents.
@@ -230,19 +230,19 @@ class PairTable:
         """The rows by key."""
         return KeyIndex(self.keys)
 
-    def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
+    def find_codes(self, topics: Sequence[str]) -> NDArray[np.int64]:
         """Return the codes of topics; -1 for a topic without a row."""
         return find_label_positions(topics, self.topics)
 
-    def matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
+    def find_matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         own_rows, other_rows = others.index.find_equal_keys(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
-        is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
+        is_equal = others.find_codes(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
         is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
         return own_rows[is_equal], other_rows[is_equal]
 
-    def detached(self) -> Self:
+    def detach(self) -> Self:
         """Return the same rows, independent of the objects from which they were read."""
         return self
 
@@ -266,9 +266,9 @@ class ReadPairs(PairTable, FrameMixin):
         values = {field.name: getattr(self, field.name) for field in fields(cast("Any", self))}
         if "keys" in vars(self) and "docs" not in changes:
             values["keys"] = self.keys
-        selected = {name: select(value) for name, value in values.items() if name not in changes}
-        selected["origin"] = Origin(self.origin.name)
-        return create_unchecked(self._plain_class, **selected | changes)
+        columns = {name: select(value) for name, value in values.items() if name not in changes}
+        columns["origin"] = Origin(self.origin.name)
+        return create_unchecked(self._plain_class, **columns | changes)
 
     @property
     def _plain_class(self) -> type[Self]:
@@ -303,7 +303,7 @@ class DictPairs(PairTable):
         """Document id of each row, as a polars string column."""
         return pl.Series("doc", [*chain.from_iterable(self.topic_dicts)], dtype=pl.String)
 
-    def detached(self) -> Self:
+    def detach(self) -> Self:
         """Return the same rows with copies of the dicts, as the caller may change the dicts."""
         dicts = tuple(map(dict, self.topic_dicts))
         return create_unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
@@ -313,13 +313,13 @@ class DictPairs(PairTable):
         """First row of each topic."""
         return [0, *accumulate(map(len, self.topic_dicts))][:-1]
 
-    def matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
+    def find_matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         if not isinstance(others, DictPairs) or _MIN_RATIO * len(others.codes) > len(self.codes):
-            return super().matching_rows(others)
+            return super().find_matching_rows(others)
         own_rows: list[int] = []
         other_rows: list[int] = []
-        codes = others.codes_of(self.topics).tolist()
+        codes = others.find_codes(self.topics).tolist()
         for start, code, docs in zip(self.starts, codes, self.topic_dicts, strict=True):
             other_docs = others.topic_dicts[code] if code >= 0 else {}
             if common_docs := docs.keys() & other_docs.keys():

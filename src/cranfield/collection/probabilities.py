@@ -187,7 +187,7 @@ def read_probabilities(data: Any) -> Probabilities:
     if isinstance(data, Probabilities):
         return data
     if isinstance(data, Qrels):
-        flat = data.flat()
+        flat = data.merge_subtopics()
         clipped_grades = np.maximum(flat.grades, 0).astype(np.int64)
         grades = np.union1d([0, 1], clipped_grades)
         values = (clipped_grades[:, None] == grades).astype(np.float64)

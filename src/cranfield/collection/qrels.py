@@ -133,23 +133,23 @@ class Qrels(ReadPairs):
         """The highest grade that occurs, also for documents that count as unjudged."""
         return int(self.grades.max())
 
-    def lowest_judged(self, negative: str = "judged") -> int:
+    def find_lowest_judged_grade(self, negative: str = "judged") -> int:
         """Return the lowest grade that counts as judged, under the policy for grades below 0.
 
         In a stratified sample, grades below 0 mark documents that were not sampled.
         """
         return 0 if negative == "unjudged" or "stratum" in self.columns else -(2**31)
 
-    def flat(self) -> Qrels:
-        """Return judgments without subtopics: each document has its highest grade."""
+    def merge_subtopics(self) -> Qrels:
+        """Return the judgments; if they have subtopics, only the highest grade of each document."""
         if self.subtopics is None:
             return self
         first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
-        best = self.grades[first]
-        np.maximum.at(best, self.documents, self.grades)
-        return self._select(first, grades=best, subtopics=None, columns={})
+        highest_grades = self.grades[first]
+        np.maximum.at(highest_grades, self.documents, self.grades)
+        return self._select(first, grades=highest_grades, subtopics=None, columns={})
 
-    def restricted(self, mask: NDArray[np.bool_]) -> Qrels:
+    def restrict(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without selected judgments are kept.
 
         Parameters
@@ -168,7 +168,7 @@ class Qrels(ReadPairs):
         --------
         >>> from cranfield import read_qrels
         >>> qrels = read_qrels({"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}})
-        >>> qrels.restricted((qrels.docs == "d2").to_numpy())
+        >>> qrels.restrict((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
         rows = find_selected_rows(mask, len(self))

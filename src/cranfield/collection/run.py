@@ -52,7 +52,7 @@ class Run(ReadPairs):
         Source of the rows, for messages.
     metadata_source
         Location of the metadata, which :attr:`metadata` reads.
-    unranked
+    is_unranked
         Mask of the rows whose rank is not an integer, shape (rows,); None if all are integers.
     n_chunks
         Number of chunks that were merged into documents; 0 if none were.
@@ -75,7 +75,7 @@ class Run(ReadPairs):
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
     metadata_source: MetadataLocation | None = None
-    unranked: Bools | None = None
+    is_unranked: Bools | None = None
     n_chunks: int = 0
 
     def __post_init__(self) -> None:
@@ -96,13 +96,13 @@ class Run(ReadPairs):
         size = f"{inflect(len(self.topics), 'topic')}, {inflect(len(self), 'document')}"
         return f"Run({quote(self.name)}: {size})"
 
-    def renamed(self, name: str) -> Run:
+    def rename(self, name: str) -> Run:
         """Return the run under another name."""
         if not isinstance(name, str):
             raise PolicyError(f"the name of a run must be text, got {type(name).__name__}")
         return create_unchecked(type(self), **vars(self) | {"name": name})
 
-    def restricted(self, mask: NDArray[np.bool_]) -> Run:
+    def restrict(self, mask: NDArray[np.bool_]) -> Run:
         """Return the run with some of its rows, in the same order, and their topics.
 
         Parameters
@@ -119,7 +119,7 @@ class Run(ReadPairs):
         --------
         >>> from cranfield import read_run
         >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d1": 1.0}})
-        >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
+        >>> run.restrict((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
         rows = find_selected_rows(mask, len(self))
@@ -133,12 +133,12 @@ class Run(ReadPairs):
         topics = tuple(self.topics[code] for code in by_first.tolist())
         return self._select(rows, topics=topics, codes=code_of[codes])
 
-    def without(self, excluded: NDArray[np.bool_]) -> Run:
+    def exclude_rows(self, is_excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics that lose all rows keep an empty ranking."""
-        rows = find_selected_rows(~excluded, len(self))
+        rows = find_selected_rows(~is_excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
-    def merged(self, separator: str) -> Run:
+    def merge_chunks(self, separator: str) -> Run:
         """Merge chunks into documents, each with the score of its best chunk (MaxP).
 
         The document also has the best rank of its chunks, and takes the row of its first chunk. A
@@ -158,7 +158,7 @@ class Run(ReadPairs):
         --------
         >>> from cranfield import read_run
         >>> run = read_run({"q1": {"a#1": 0.5, "a#2": 1.5, "b#1": 1.0}})
-        >>> run.merged("#").to_polars().rows()
+        >>> run.merge_chunks("#").to_polars().rows()
         [('q1', 'a', 1.5), ('q1', 'b', 1.0)]
         """
         if not self.docs.str.contains(separator, literal=True).any():
@@ -170,12 +170,12 @@ class Run(ReadPairs):
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quote(separator)} in the id of a chunk"
             raise make_row_error(self, reason, row)
-        rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
-        return self._select(rows, docs=docs[rows], n_chunks=len(self), **best)
+        rows, values = find_best_rows(self.codes, docs, self.scores, self.ranks, self.is_unranked)
+        return self._select(rows, docs=docs[rows], n_chunks=len(self), **values)
 
     def warn_of_missing_ranks(self) -> None:
         """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
-        ranks = None if self.n_chunks or self.unranked is not None else self.ranks
+        ranks = None if self.n_chunks or self.is_unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
@@ -207,24 +207,25 @@ def find_best_rows(
     docs: pl.Series,
     scores: NDArray[np.float64],
     ranks: NDArray[np.int32] | None,
-    unranked: Bools | None,
+    is_unranked: Bools | None,
 ) -> tuple[Indices, dict[str, Any]]:
     """Return the first row of each document, and its best score and best rank in all rows."""
     no_rank = np.iinfo(np.int32).max
     known_ranks = np.full(scores.size, no_rank) if ranks is None else ranks
-    known_ranks = known_ranks if unranked is None else np.where(unranked, no_rank, known_ranks)
+    if is_unranked is not None:
+        known_ranks = np.where(is_unranked, no_rank, known_ranks)
     frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": known_ranks})
-    best = (
+    documents = (
         frame.with_row_index("row")
         .group_by("topic", "doc", maintain_order=True)
         .agg(pl.col("row").first(), pl.col("score").max(), pl.col("rank").min())
     )
-    best_ranks = best["rank"].to_numpy()
-    is_unranked = best_ranks == no_rank
-    return best["row"].to_numpy().astype(np.intp), {
-        "scores": best["score"].to_numpy(),
-        "ranks": None if ranks is None else np.where(is_unranked, 0, best_ranks).astype(np.int32),
-        "unranked": None if unranked is None else is_unranked,
+    best_ranks = documents["rank"].to_numpy()
+    has_no_rank = best_ranks == no_rank
+    return documents["row"].to_numpy().astype(np.intp), {
+        "scores": documents["score"].to_numpy(),
+        "ranks": None if ranks is None else np.where(has_no_rank, 0, best_ranks).astype(np.int32),
+        "is_unranked": None if is_unranked is None else has_no_rank,
     }
 
 

@@ -140,13 +140,13 @@ class Sharding(ABC):
     labels: tuple[str, ...]
 
     @abstractmethod
-    def _find_shards(self, docs: pl.Series) -> Shards: ...
+    def _look_up_shards(self, docs: pl.Series) -> Shards: ...
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the settings of the partition, as plain values."""
 
-    def of(self, docs: Iterable[str] | pl.Series) -> Shards:
+    def find_shards(self, docs: Iterable[str] | pl.Series) -> Shards:
         """Find the shard of each document.
 
         Parameters
@@ -170,7 +170,7 @@ class Sharding(ABC):
             docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allow_empty=True).frame[
                 "doc"
             ]
-        return self._find_shards(docs)
+        return self._look_up_shards(docs)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -210,7 +210,7 @@ class RandomShards(Sharding):
         first, second = sequence.generate_state(2, np.uint64).tolist()
         return first, second
 
-    def _find_shards(self, docs: pl.Series) -> Shards:
+    def _look_up_shards(self, docs: pl.Series) -> Shards:
         return (compute_siphash(docs, self.key) % np.uint64(self.shards)).astype(np.int32)
 
     def describe(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     Examples
     --------
     >>> thirds = random_shards(3, seed=7)
-    >>> thirds.of(["FT934-5418", "FBIS3-10082", "LA122989-0063"]).tolist()
+    >>> thirds.find_shards(["FT934-5418", "FBIS3-10082", "LA122989-0063"]).tolist()
     [1, 2, 2]
     """
     return RandomShards(shards, seed, sampling)
@@ -291,8 +291,8 @@ class TableShards(IndexedTable, Sharding):
     codes: Shards
     name: str = "shards"
 
-    def _find_shards(self, docs: pl.Series) -> Shards:
-        query_rows, rows = self._index.matching_rows(docs)
+    def _look_up_shards(self, docs: pl.Series) -> Shards:
+        query_rows, rows = self._index.find_matching_rows(docs)
         out = np.full(len(docs), -1, dtype=np.int32)
         out[query_rows] = self.codes[rows]
         return out
@@ -329,7 +329,7 @@ def read_shards(data: Any) -> TableShards:
     Examples
     --------
     >>> parts = read_shards({"d1": "news", "d2": "law", "d3": "news"})
-    >>> parts.labels, parts.of(["d1", "d2", "d9"]).tolist()
+    >>> parts.labels, parts.find_shards(["d1", "d2", "d9"]).tolist()
     (('law', 'news'), [1, 0, -1])
     """
     if isinstance(data, TableShards):
@@ -406,11 +406,11 @@ class JudgedShards(Scorable):
             for measure, *values in zip(measures, *by_shard, strict=True)
         ]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the partition, and the numbers of all cells and of empty cells."""
         gaps = self._find_gaps(measure)
         return {
-            **self.shards[0].settings_for(measure),
+            **self.shards[0].describe_settings(measure),
             **self.sharding.describe(),
             "shard labels": list(self.sharding.labels),
             "relevant from": self._find_relevant_grade(measure),
@@ -445,7 +445,7 @@ class JudgedShards(Scorable):
                 "judgments": [judged.judgments.grade.size for judged in self.shards],
                 "relevant": [int(base.sum()) for base in relevant],
                 "topics": [int((base > 0).sum()) for base in relevant],
-                "retrieved": [int(judged.retrieved.sum()) for judged in self.shards],
+                "retrieved": [int(judged.n_retrieved.sum()) for judged in self.shards],
             }
         )
 
@@ -476,8 +476,8 @@ def judge_shards(
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):
         run_list, qrels_read = read_inputs(runs, qrels, **options)
-    whole = qrels_read.flat()
-    lowest_judged = whole.lowest_judged(policy.negative)
+    whole = qrels_read.merge_subtopics()
+    lowest_judged = whole.find_lowest_judged_grade(policy.negative)
     rels = {find_lowest_relevant_grade(m) for m in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, lowest_judged) for grade in rels or {1}})
     splits = [_split_qrels(whole, sharding, unmapped, grades) for sharding in shardings]
@@ -495,7 +495,7 @@ def judge_shards(
         judged = judged.with_settings(run_list.settings)
         max_grade = policy.max_grade or max(whole.max_grade, 0)
         judged = replace(judged, judgments=replace(judged.judgments, max_grade=max_grade), views={})
-        return judged.condensed() if policy.unjudged == "condensed" else judged
+        return judged.condense() if policy.unjudged == "condensed" else judged
 
     whole_judged = assemble([part for part, _ in results], whole)
     topics = None if policy.topics_with_grade is None else whole_judged.topics
@@ -529,19 +529,19 @@ class _ShardJudge:
         judged_run, policy = judge_one(run, stem, self.whole, self.policies), self.policies
         if policy.depth is not None:
             ranks = order_documents(run, policy.ties).compute_ranks(np.arange(len(run)))
-            run = run.restricted(ranks <= policy.depth)
+            run = run.restrict(ranks <= policy.depth)
         return judged_run, [self._judge_shards(run, judged_run, split) for split in self.splits]
 
     def _judge_shards(
         self, run: Run, whole: JudgedRun, split: _SplitQrels
     ) -> tuple[list[JudgedRun], int]:
         """Judge a run on each shard; also return the number of its documents in no shard."""
-        shard = split.sharding.of(run.docs)
+        shard = split.sharding.find_shards(run.docs)
         if self.unmapped == "error":
             _check_mapped(run, shard < 0, "document")
         parts = []
         for k, judgments in enumerate(split.qrels):
-            part = judge_one(run.restricted(shard == k), whole.stem, judgments, self.policies)
+            part = judge_one(run.restrict(shard == k), whole.stem, judgments, self.policies)
             extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
             # A run has the same topics in every shard, even if it retrieves nothing from a shard.
             parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
@@ -552,7 +552,7 @@ def _split_qrels(
     qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]
 ) -> _SplitQrels:
     """Split judgments by shard, and check that each shard has a relevant document."""
-    shard = sharding.of(qrels.docs)
+    shard = sharding.find_shards(qrels.docs)
     is_lost = shard < 0
     if unmapped == "error":
         _check_mapped(qrels, is_lost, "judgment")
@@ -569,7 +569,7 @@ def _split_qrels(
                 f" ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
-    parts = tuple(qrels.restricted(shard == k) for k in range(n_shards))
+    parts = tuple(qrels.restrict(shard == k) for k in range(n_shards))
     return _SplitQrels(sharding, parts, int(is_lost.sum()))
 
 

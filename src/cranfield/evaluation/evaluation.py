@@ -82,7 +82,7 @@ def find_tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[T
                 is_tied = _find_tied_cells(judged)
                 orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
             else:
-                is_tied, orders = judged.scored, make_tie_orders(judged)
+                is_tied, orders = judged.is_scored, make_tie_orders(judged)
             effects |= {
                 (name, has_tie_bounds(m)): _compute_tie_effects(scores[name], m, orders, is_tied)
                 for name, m in subset.items()
@@ -92,9 +92,9 @@ def find_tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[T
 
 def _find_tied_cells(judged: JudgedRuns) -> Bools:
     """Return a mask of the scored cells with ties of several grades; shape (topics, systems)."""
-    is_tied = np.zeros(judged.scored.size, dtype=bool)
+    is_tied = np.zeros(judged.is_scored.size, dtype=bool)
     is_tied[judged.ties[0]] = True
-    return judged.scored & is_tied.reshape(judged.scored.T.shape).T
+    return judged.is_scored & is_tied.reshape(judged.is_scored.T.shape).T
 
 
 def _restrict_to_cells(judged: JudgedRuns, is_included: Bools) -> JudgedRuns:
@@ -139,7 +139,7 @@ def list_effects(
     n_tied, n_retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
     np.add.at(n_tied, run_index, count_tied(judged))
-    np.add.at(n_retrieved, run_index, judged.retrieved.sum(axis=0))
+    np.add.at(n_retrieved, run_index, judged.n_retrieved.sum(axis=0))
     largest_effects = [
         TieEffect(
             keys[largest[k]][0],
@@ -157,8 +157,8 @@ def list_effects(
 
 def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
     """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
-    backwards = judged.permuted(lambda position, size: size - 1 - position)
-    shifted = judged.permuted(lambda position, size: (position + size // 2) % size)
+    backwards = judged.permute_ties(lambda position, size: size - 1 - position)
+    shifted = judged.permute_ties(lambda position, size: (position + size // 2) % size)
     return judged, backwards, shifted
 
 
@@ -613,7 +613,7 @@ def score(
             values,
             judged.topics,
             judged.systems,
-            settings=judged.settings_for(measure),
+            settings=judged.describe_settings(measure),
             scale=None if grades is None else measure.scale_for_grades(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,

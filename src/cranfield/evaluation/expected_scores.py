@@ -46,7 +46,7 @@ def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure])
             f" exact expected score{condensed}: {', '.join(supported)}"
         )
     runs = resolve_ties_as_trec(judged)
-    return [np.where(judged.scored, compute_expected_scores(m, runs), np.nan) for m in measures]
+    return [np.where(judged.is_scored, compute_expected_scores(m, runs), np.nan) for m in measures]
 
 
 def compute_expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
@@ -67,7 +67,7 @@ class _Ties:
     """Groups of tied documents that can change the scores of a measure."""
 
     def __init__(self, measure: Measure, judged: JudgedRuns) -> None:
-        self.judged = judged.condensed() if measure.judged_only else judged
+        self.judged = judged.condense() if measure.judged_only else judged
         # From here on, ranks are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
         limit = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)
@@ -163,8 +163,8 @@ def score_rankings(
         judged,
         systems=("",) * shape[1],
         documents=Rows(cell, rank[is_retrieved], grade[is_retrieved], shape),
-        retrieved=np.full(shape, n_retrieved),
-        scored=np.ones(shape, dtype=bool),
+        n_retrieved=np.full(shape, n_retrieved),
+        is_scored=np.ones(shape, dtype=bool),
         side_data=SideData(),
         ties=NO_TIES,
         views={},

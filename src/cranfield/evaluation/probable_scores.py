@@ -415,13 +415,13 @@ def evaluate_probabilities(
     moments = _compute_moments(probable, parsed, draws, seed)
     for measure, (*values, n_draws) in zip(parsed, moments, strict=True):
         name = measure.label
-        expected, variance = (np.where(judged.scored, moment, np.nan) for moment in values)
+        expected, variance = (np.where(judged.is_scored, moment, np.nan) for moment in values)
         scores[name] = Scores(
             expected,
             judged.topics,
             judged.systems,
             f"expected {name}",
-            settings=judged.settings_for(measure) | {"draws": n_draws, "seed": seed},
+            settings=judged.describe_settings(measure) | {"draws": n_draws, "seed": seed},
             lower_is_better=measure.info.lower_is_better,
             has_direction=True,
         )
@@ -487,9 +487,9 @@ def _note_ties(runs: ProbableRuns, measures: list[Measure], draws: int, seed: in
 
     def compute_expected_scores(order: JudgedRuns) -> Floats:
         moments = _compute_moments(replace(runs, judged=order), measures, min(draws, 50), seed)
-        return np.stack([np.where(order.scored, mean, np.nan) for mean, _, _ in moments])
+        return np.stack([np.where(order.is_scored, mean, np.nan) for mean, _, _ in moments])
 
-    n_topics = runs.judged.scored.sum(axis=0).clip(1)
+    n_topics = runs.judged.is_scored.sum(axis=0).clip(1)
     return describe_effect_of_orders(
         runs.judged,
         measures,

@@ -105,7 +105,7 @@ def expected_exposure(
     for measure, judged in _judge_by_measure(parsed, runs, qrels, options):
         systems, run_systems = _find_systems(judged, replicates)
         values = _score_exposure(measure, judged, run_systems, len(systems))
-        settings = judged.settings_for(measure)
+        settings = judged.describe_settings(measure)
         table = Scores(values, judged.topics, systems, definition=measure, settings=settings)
         if not scores:
             judged.coverage.warn()
@@ -161,10 +161,10 @@ def _score_exposure(
     view = measure.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
     rows, exposure = measure.sum_exposure_by_group(view)
-    n_rankings = _sum_by_system(view.scored.astype(np.float64), run_systems, n_systems)
+    n_rankings = _sum_by_system(view.is_scored.astype(np.float64), run_systems, n_systems)
     cell = run_systems[rows.cell // n_topics] * n_topics + rows.topic
     keys, positions = np.unique(cell * n_groups + rows.grade, return_inverse=True)
-    exposure_sums = np.bincount(positions, exposure * rows.at(view.scored), keys.size)
+    exposure_sums = np.bincount(positions, exposure * rows.at(view.is_scored), keys.size)
     mean_exposure = divide(exposure_sums, n_rankings.T.ravel()[keys // n_groups])
     target_keys, targets = _sum_by_group(measure, view, measure.compute_targets(view.judgments))
     positions, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
@@ -313,7 +313,7 @@ def _accumulate_attention(
     keys, relevance = _sum_by_group(measure, view, measure.compute_judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups
     topic_relevance = np.bincount(topic, relevance, n_topics)
-    is_counted = (rows.total(exposure) > 0) & (topic_relevance > 0)[:, None] & view.scored
+    is_counted = (rows.total(exposure) > 0) & (topic_relevance > 0)[:, None] & view.is_scored
     cell = run_systems[rows.cell // n_topics], rows.grade
     # By system and group: number of rankings with attention, and attention minus relevance.
     n_exposed, differences = np.zeros((2, len(systems), n_groups))
@@ -330,4 +330,4 @@ def _accumulate_attention(
         "unfairness": unfairness,
         "per ranking": divide(unfairness, n_rankings),
     }
-    return pl.DataFrame(columns), int((view.scored & ~is_counted).sum())
+    return pl.DataFrame(columns), int((view.is_scored & ~is_counted).sum())

@@ -102,7 +102,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     """
     judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
-    tied_proportion = count_tied(judged) / judged.retrieved.sum(axis=0).clip(1)
+    tied_proportion = count_tied(judged) / judged.n_retrieved.sum(axis=0).clip(1)
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied_proportion}
     if by_topic:
         n_topics, n_systems = judged.shape
@@ -151,4 +151,4 @@ def _compute_range(
         score_range["lowest"], score_range["highest"] = extremes.min(axis=0), extremes.max(axis=0)
     if measure.info.expectation:
         score_range["expected"] = compute_expected_scores(measure, judged)
-    return {key: np.where(judged.scored, values, np.nan) for key, values in score_range.items()}
+    return {key: np.where(judged.is_scored, values, np.nan) for key, values in score_range.items()}

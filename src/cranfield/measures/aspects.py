@@ -87,9 +87,9 @@ class _CompatibilityMeasure(
             # Ideal documents of a higher grade come first, then those of the grade as in the run.
             n_better = np.bincount(topics[grades > sign * grade], minlength=judgments.n_topics)
             is_equal = rows.grade == grade
-            ranks = n_better[rows.topic] + rows.counted(is_equal)
+            ranks = n_better[rows.topic] + rows.cumulate_counts(is_equal)
             ideal_rank[is_equal] = ranks[is_equal]
-        depth = np.maximum(judged.retrieved, recall_base)
+        depth = np.maximum(judged.n_retrieved, recall_base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)

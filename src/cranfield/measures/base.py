@@ -218,7 +218,7 @@ class Measure(Spec):
 
     def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
         """Condense rankings and cut them off, as the parameters of the measure require."""
-        view = judged.condensed() if self.judged_only else judged
+        view = judged.condense() if self.judged_only else judged
         return view if self.cutoff is None else view.top(self.cutoff)
 
     def values(self, judged: Any) -> Floats:
@@ -412,7 +412,7 @@ def _make_all_runs(length: int, max_grade: int) -> JudgedRuns:
         for run in product(range(max_grade + 1), repeat=size)
     ]
     return make_grade_runs(
-        np.array(grades), np.full(length, max_grade), max_grade, every_grade=True
+        np.array(grades), np.full(length, max_grade), max_grade, has_every_grade=True
     )
 
 

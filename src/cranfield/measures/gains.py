@@ -320,7 +320,7 @@ def rank_ideal(
         judgment_gains = gains.compute_gains(judgments.grade)
         if rel is not None:
             judgment_gains[judgments.grade < max(rel, judgments.judged_from)] = 0.0
-        rows = judgments.cache[key] = judgments.ideal(judgment_gains)
+        rows = judgments.cache[key] = judgments.make_ideal_ranking(judgment_gains)
     return rows if cutoff is None else rows.where(rows.rank <= cutoff)
 
 

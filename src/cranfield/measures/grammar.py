@@ -513,7 +513,7 @@ def define(
     Examples
     --------
     >>> import cranfield as cf
-    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().largest(
+    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().find_maxima(
     ...     judged.relevant().rank), range=(0, float("inf")))
     >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
     2.0

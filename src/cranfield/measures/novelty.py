@@ -500,11 +500,11 @@ class RankBiasedUtility(Measure):
         answers = Rows(cell[order], rank, grade, shape, gain.compute_gains(grade))
         max_grades = self._find_max_grades(judged, intents)
         max_gains = answers.at(gain.compute_gains(max_grades.reshape(-1, 1)))
-        weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
+        weights = answers.map_ranks(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
         by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
         by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
         utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
-        return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
+        return np.asarray(utility - self.e * (1.0 - self.p**judged.n_retrieved))
 
     def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""

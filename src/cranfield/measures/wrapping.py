@@ -221,7 +221,7 @@ class _RiskMeasure(
             )
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
-        baseline = np.where(judged.scored[:, column], values[:, column], np.nan)
+        baseline = np.where(judged.is_scored[:, column], values[:, column], np.nan)
         return weigh_losses(values, baseline, self.alpha)
 
 
@@ -265,7 +265,7 @@ class StandardisedRisk(_RiskMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         differences = self.compute_differences(judged)
-        standard_errors = compute_standard_errors(np.where(judged.scored, differences, np.nan))
+        standard_errors = compute_standard_errors(np.where(judged.is_scored, differences, np.nan))
         return np.where(np.isnan(differences), np.nan, divide(differences, standard_errors))
 
 

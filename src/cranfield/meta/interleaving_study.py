@@ -43,7 +43,7 @@ from cranfield.significance.differences import PAIR_COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
-class ResultLists:
+class CutRankings:
     """Ranked results of each system for each topic."""
 
     systems: tuple[str, ...]
@@ -58,7 +58,7 @@ class ResultLists:
 
 def cut_rankings(
     runs: Iterable[Run], qrels: Qrels, topics: Sequence[str], length: int, ties: str
-) -> ResultLists:
+) -> CutRankings:
     """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
     rankings = [
@@ -86,7 +86,7 @@ def cut_rankings(
     docs[system, topic, rank - 1] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
     grade[code] = rows["grade"].fill_null(0).to_numpy()
-    return ResultLists(tuple(run.name for run in all_runs), tuple(topics), docs, grade)
+    return CutRankings(tuple(run.name for run in all_runs), tuple(topics), docs, grade)
 
 
 AB = "A/B"
@@ -106,7 +106,7 @@ class User(Protocol):
 class Simulation:
     """Result lists, users by name, number of impressions per topic, and seed."""
 
-    lists: ResultLists
+    lists: CutRankings
     users: dict[str, User]
     n_impressions: int
     seed: int
@@ -217,8 +217,7 @@ class Sensitivity(Study):
                 decimals=3,
             ),
             "agreement of all": Column(
-                "Of all pairs whose scores by the measure differ, proportion whose effect has the"
-                " same sign.",
+                "As `agreement`, but of all pairs, whether or not they are significant.",
                 decimals=3,
             ),
         },
@@ -466,8 +465,9 @@ def interleaving_sensitivity(
     method_names = tuple(
         dict.fromkeys(str(parse_interleaving(method)) for method in split_texts("method", methods))
     )
-    all_runs, judgments = read_runs(runs), read_qrels(qrels).flat()
+    all_runs, judgments = read_runs(runs), read_qrels(qrels).merge_subtopics()
     judging = judging_policies(compat, **policies)
+    judging.require_order("lists of results")
     judged = judge(all_runs, judgments, compat=compat, **policies)
     offline = score(judged, offline_measure, compat=compat)[str(offline_measure)]
     user_judgments = judgments

@@ -72,7 +72,7 @@ class Prediction(Study):
         How tied topics were ranked.
     lower_is_better
         Predictors whose low values predict good scores.
-    random
+    random_smare
         Expected sMARE of random predictions without ties.
     summary, anova_table, pairs, by_topic
         The tables `predictors`, `anova`, `pairs` and `topics`.
@@ -134,7 +134,7 @@ class Prediction(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
-        baseline = f"random predictions have {format_number(self.random, 4)} on average."
+        baseline = f"random predictions have {format_number(self.random_smare, 4)} on average."
         low, high = (
             f"{format_names(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {format_number(value, 4)}"
@@ -205,11 +205,11 @@ def prediction(
     PolicyError
         For an unknown predictor in `lower_is_better`, or unknown ties.
     CranfieldError
-        For fewer than two topics with all scores and predictions, and missing or infinite scores.
+        For fewer than two complete topics, missing predictions for a system, and infinite scores.
 
     Notes
     -----
-    Topics without a score of every system or a prediction of every predictor are excluded before
+    Topics that lack a score of a system or a prediction of a predictor are excluded before
     ranking. High predictions are expected for good scores, also for a measure for which lower
     scores are better. Random predictions without ties have an expected sMARE of (Q^2 - 1) /
     (3 Q^2); predictions in reversed order have an sMARE of about 1/2.
@@ -253,7 +253,7 @@ def prediction(
         call | {"lower_is_better": negated_predictors},
         measure=measure or "",
         n_topics=n_topics,
-        random=(n_topics**2 - 1) / (3 * n_topics**2),
+        random_smare=(n_topics**2 - 1) / (3 * n_topics**2),
         summary=summary,
         anova_table=anova,
         pairs=pairs,

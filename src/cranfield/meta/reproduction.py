@@ -274,7 +274,7 @@ def reproduce(
         check_integer("depth", policies["depth"], 1)
     first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
     roles = check_same_roles(first, second)
-    test = check_test(test, paired=True)
+    test = check_test(test, is_paired=True)
     sides = {"original": first, "reproduced": second}
     runs_by_name = {
         f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()
@@ -292,6 +292,7 @@ def reproduce(
         for side in sides
     )
     judging = evaluation.judged.policies
+    judging.require_order("orders of documents")
     systems = {role: (first[role].name, second[role].name) for role in roles}
     values = compare_sides(
         "reproduction", original_scores, other_scores, roles, test, notes, seed=seed
@@ -357,7 +358,7 @@ def replicate(
     check_arguments(replicate, locals(), judge)
     first, second = _read_runs(original, "original"), _read_runs(replicated, "replicated")
     roles = check_same_roles(first, second)
-    test = check_test(test, paired=False)
+    test = check_test(test, is_paired=False)
     parsed_measures = parse_measures(measures, compat=policies.get("compat"))
     original_scores = evaluate(first, qrels, parsed_measures, **policies)
     other_scores = evaluate(second, other_qrels, parsed_measures, **policies)
@@ -461,7 +462,7 @@ def replicate_scores(
 def _compare_scores(
     original: Any, other: Any, kind: str, test: str, bounds: tuple[float, float] | None, seed: int
 ) -> Reproduction:
-    test = check_test(test, paired=kind == "reproduction")
+    test = check_test(test, is_paired=kind == "reproduction")
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
     if unshared := original_scores.keys() ^ other_scores.keys():

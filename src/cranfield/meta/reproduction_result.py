@@ -87,7 +87,7 @@ CONFIDENCE = 0.95
 
 
 def effect_ratio_interval(
-    base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats, *, paired: bool
+    base: Floats, advanced: Floats, other_base: Floats, other_advanced: Floats, *, is_paired: bool
 ) -> tuple[float, float]:
     r"""Compute the confidence interval of the effect ratio (Fieller 1954).
 
@@ -107,9 +107,9 @@ def effect_ratio_interval(
         return np.nan, np.nan
     effect, other_effect = improvement(base, advanced), improvement(other_base, other_advanced)
     variance, other_variance = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
-    covariance = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
+    covariance = float(np.cov(x, y)[0, 1]) / x.size if is_paired else 0.0
     df = x.size - 1.0
-    if not paired:
+    if not is_paired:
         scaled_variance = variance * (other_effect / effect) ** 2 if effect else 0.0
         weights = scaled_variance**2 / (x.size - 1) + other_variance**2 / (y.size - 1)
         df = (scaled_variance + other_variance) ** 2 / weights if weights > 0 else df
@@ -136,12 +136,6 @@ def is_within(scores: Floats, bounds: tuple[float, float]) -> bool:
     tolerance = ROUNDING * max(map(abs, bounds))
     is_outside = (scores < bounds[0] - tolerance) | (scores > bounds[1] + tolerance)
     return not is_outside.any()
-
-
-def check_magnitude(values: Floats) -> None:
-    """Raise an error for scores whose squares would overflow."""
-    if np.nanmax(np.abs(values), initial=0.0) > MAX_SCORE:
-        raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
 
 
 ROLES = ("baseline", "advanced")
@@ -241,7 +235,7 @@ class Reproduction(Study):
     effects: pl.DataFrame
     orders: pl.DataFrame | None
 
-    def order_means(self) -> pl.DataFrame:
+    def average_orders(self) -> pl.DataFrame:
         """Average the coefficients by role, over topics on which both runs have documents.
 
         The columns are `role`, `topics`, `tau`, `KTU` and `RBO`. The table is empty if orders were
@@ -317,7 +311,7 @@ class Reproduction(Study):
     def frames(self) -> dict[str, pl.DataFrame]:
         frames = {"scores": self.scores}
         if self.orders is not None:
-            frames |= {"order means": self.order_means(), "orders": self.orders}
+            frames |= {"order means": self.average_orders(), "orders": self.orders}
         return frames | ({"effects": self.effects} if len(self.roles) > 1 else {})
 
     def facts(self) -> dict[str, Any]:
@@ -372,12 +366,12 @@ class Notes:
         )
 
 
-def check_test(test: str, *, paired: bool) -> str:
-    """Return the canonical name of a test of two systems; on the same topics if `paired`."""
+def check_test(test: str, *, is_paired: bool) -> str:
+    """Return the canonical name of a test of two systems; on the same topics if `is_paired`."""
     info = find_test(test).info
-    if info.paired != paired or info.model:
-        advice = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
-        kind = "the same topics" if paired else "different topics"
+    if info.paired != is_paired or info.model:
+        advice = "t, signed-rank or randomisation" if is_paired else "welch, t-unpaired or rank-sum"
+        kind = "the same topics" if is_paired else "different topics"
         raise PolicyError(f"test {quote(test)} cannot compare two systems on {kind}; use {advice}")
     return info.name
 
@@ -411,16 +405,16 @@ def compare_sides(
         sides = (original_scores, other[measure])
         score_range = check_bounds(bounds) if bounds is not None else _find_declared_range(measure)
         for role in roles:
-            [x], [y] = _select_common_scores(sides, (role,), measure, notes, paired=is_paired)
+            [x], [y] = _select_common_scores(sides, (role,), measure, notes, is_paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (x.mean(), y.mean()), strict=True))
             if is_paired:
                 row["RMSE"] = rmse(x, y)
                 row["nRMSE"] = _compute_nrmse(x, y, score_range, measure, notes)
-            row |= _make_test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
+            row |= _make_test_row(x, y, original_scores, test, notes, is_paired, seed)
             scores.append(row)
         if len(roles) > 1:
-            x, y = _select_common_scores(sides, roles, measure, notes, paired=is_paired)
+            x, y = _select_common_scores(sides, roles, measure, notes, is_paired=is_paired)
             row = _compare_effects(x, y, measure, notes, is_paired)
             effects.append({"measure": measure, **row})
     return {
@@ -467,13 +461,15 @@ def _select_common_scores(
     measure: str,
     notes: Notes,
     *,
-    paired: bool,
+    is_paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores on topics with scores of all roles, and on both sides if `paired`."""
+    """Return the scores on topics with scores of all roles, and on both sides if `is_paired`."""
     complete_scores = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         role_scores = scores.select(systems=roles)
-        check_magnitude(role_scores.values)
+        # The squares of larger scores would overflow.
+        if np.nanmax(np.abs(role_scores.values), initial=0.0) > MAX_SCORE:
+            raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
         is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
         complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))
@@ -483,7 +479,7 @@ def _select_common_scores(
                 f" two {side} runs",
                 measure,
             )
-    if paired:
+    if is_paired:
         other_topics = set(complete_scores[1].topics)
         common_topics = [topic for topic in complete_scores[0].topics if topic in other_topics]
         for item, side in zip(complete_scores, NOTE_SIDES, strict=True):
@@ -497,7 +493,7 @@ def _select_common_scores(
                 )
         complete_scores = [item.select(common_topics) for item in complete_scores]
     if not all(item.topics for item in complete_scores):
-        suffix = " on both sides" if paired else ""
+        suffix = " on both sides" if is_paired else ""
         raise CranfieldError(
             f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
         )
@@ -506,13 +502,13 @@ def _select_common_scores(
 
 
 def _make_test_row(
-    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, paired: bool, seed: int
+    x: Floats, y: Floats, template: Scores, test: str, notes: Notes, is_paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
         notes.add("no test, as it requires at least two topics", template.measure)
         return {}
     # Each unpaired topic has a score on one side only.
-    start = 0 if paired else x.size
+    start = 0 if is_paired else x.size
     values = np.full((start + y.size, 2), np.nan)
     values[: x.size, 0], values[start:, 1] = x, y
     topics = tuple(map(str, range(len(values))))
@@ -525,7 +521,7 @@ def _make_test_row(
     return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
-def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
+def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, is_paired: bool) -> Row:
     """Compare the improvements; x and y have shape (2, topics), with the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     original_effect, reproduced_effect = improvement(*x), improvement(*y)
@@ -533,7 +529,7 @@ def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: b
     no_interval = "the effect ratio (ER) has no confidence interval"
     if not original_effect:
         notes.add("the effect ratio (ER) is not defined, as the original effect is 0", measure)
-    low, high = effect_ratio_interval(*x, *y, paired=paired)
+    low, high = effect_ratio_interval(*x, *y, is_paired=is_paired)
     if original_effect and np.isinf(low):
         notes.add(f"{no_interval}, as the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):

@@ -352,8 +352,8 @@ def study_scales(
     Parameters
     ----------
     judged
-        Judged runs of at least two systems; see :meth:`JudgedRuns.binary` for binary judgments. For
-        a study of several collections, a mapping of their names to judged runs.
+        Judged runs of at least two systems; see :meth:`JudgedRuns.binarise` for binary judgments.
+        For a study of several collections, a mapping of their names to judged runs.
     measures
         Distinct measures without cutoff.
     cutoffs
@@ -399,7 +399,7 @@ def study_scales(
     --------
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
-    >>> judged = cf.judge(covid.runs[:6], covid.qrels).binary()
+    >>> judged = cf.judge(covid.runs[:6], covid.qrels).binarise()
     >>> study = study_scales(judged, ["P", "RR"], cutoffs=[5], tests=[("t", "none")])
     >>> study.correlation["overall"][0], study.changes["S2NS"][0]
     (1.0, 0)

@@ -24,14 +24,14 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
 def check_integers(
-    name: str, values: Any, maximum: int | None = None, suffix: str = "", minimum: int = 1
+    name: str, values: Any, max_value: int | None = None, suffix: str = "", min_value: int = 1
 ) -> tuple[int, ...]:
     """Check one or more integers; raise an error for duplicates and integers out of range."""
     integers = list(values) if isinstance(values, Iterable) else [values]
     if not integers:
         raise PolicyError(f"expected at least one {name}{suffix}, got none")
     for integer in integers:
-        check_integer(f"{name}{suffix}", integer, minimum, maximum)
+        check_integer(f"{name}{suffix}", integer, min_value, max_value)
         if integers.count(integer) > 1:
             raise PolicyError(f"{name} {integer} is repeated")
     return tuple(map(int, integers))

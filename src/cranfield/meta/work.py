@@ -89,11 +89,11 @@ def hash_scores(*scores: Scores) -> str:
 
 def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
     """Compute a hash of the data in judged runs that determine scores."""
-    rows, judgments = judged.documents, judged.judgments
+    rows, judgments, counts = judged.documents, judged.judgments, judged.n_retrieved
     labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-    columns = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    columns = (rows.cell, rows.rank, rows.grade, counts, judgments.topic, judgments.grade)
     return hash_values(
-        labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.scored
+        labels, *(array.astype(np.int64) for array in (*columns, *arrays)), judged.is_scored
     )
 
 
@@ -260,7 +260,7 @@ def run_parts(
     ----------
     function
         Function of `shared` and a task that returns the table of a part. It must be importable, and
-        draw random numbers only from :func:`stream` with a key of the task.
+        draw random numbers only from :func:`make_stream` with a key of the task.
     shared
         Data for all tasks; sent to each worker once.
     tasks
@@ -284,7 +284,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For an invalid number of jobs, an unknown backend, or a folder with another study or files.
+        For invalid jobs, an unknown backend, or a folder with another study or other files.
     MissingDependencyError
         If a backend is not installed.
     InputError

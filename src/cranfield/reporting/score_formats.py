@@ -39,7 +39,7 @@ def format_trec(
 
     for system, run_name in enumerate(evaluation.systems):
         for topic in topics if by_topic else ():
-            if not evaluation.judged.scored[topic, system]:
+            if not evaluation.judged.is_scored[topic, system]:
                 continue
             label = sanitise(evaluation.topics[topic])
             for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
@@ -66,7 +66,7 @@ def format_relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -
     symbols = np.array([*"0123456789", ">", "."])
     index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
     characters[rows.topic, rows.cell // n_topics, rows.rank - 1] = symbols[index]
-    lengths = np.minimum(judged.retrieved, depth)
+    lengths = np.minimum(judged.n_retrieved, depth)
     systems = range(n_systems)
     return [["".join(characters[t, s, : lengths[t, s]]) for s in systems] for t in range(n_topics)]
 

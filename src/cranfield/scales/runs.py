@@ -244,7 +244,7 @@ def score_runs(
         table,
         np.array(check_judgments(judgments, length, grades)),
         int(grades),
-        every_grade=needs_every_grade,
+        has_every_grade=needs_every_grade,
     )
     return np.asarray(measure.score(judged)[0], dtype=np.float64)
 

@@ -438,7 +438,7 @@ class ConcatenatedSessions(Sequence[Run]):
         judged = judged.with_settings(self.sessions.run_settings)
         if not is_condensed:
             return judged
-        return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
+        return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condense()
 
     def _convert_intents(self, table: IntentTable) -> IntentTable:
         sessions = pl.DataFrame({"name": self.sessions.names, "topic": self.sessions.topics})
@@ -545,7 +545,7 @@ def match_clicks(
     """Match clicks to judged sessions, by system and in order of time; `qrels` are by session."""
     positions = find_label_positions(sessions.names, judged.topics)
     names = pl.Series(sessions.names, dtype=pl.String)
-    grades = qrels.flat().to_polars().select("grade", "doc", name="topic")
+    grades = qrels.merge_subtopics().to_polars().select("grade", "doc", name="topic")
     snippet_length = pl.col("snippet").str.len_chars().cast(pl.Float64)
     # After a missing snippet, the length of the text read so far is unknown.
     text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
@@ -663,7 +663,7 @@ def append_runs(
         return selected_rows.with_columns(code)
 
     results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
-    stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
+    stems = [collection.get_stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = make_distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
         if unranked := [quote(sessions.names[i]) for i in indices if i not in codes]:

@@ -250,7 +250,7 @@ def compare_preferences(
     notes = []
     if n_excluded := len(judged.topics) - n_topics:
         notes.append(f"{inflect(n_excluded, 'topic')} excluded for lack of a relevant document")
-    depths = judged.retrieved.max(axis=0)
+    depths = judged.n_retrieved.max(axis=0)
     if depths.min() < depths.max():
         notes.append(
             f"runs have different depths ({depths.min():,} to {depths.max():,} documents); below"

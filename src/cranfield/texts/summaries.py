@@ -201,7 +201,7 @@ class JudgedSummaries(Scorable):
     references: tuple[tuple[Sentences, ...], ...]
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def settings_for(self, measure: Any) -> dict[str, Any]:
+    def describe_settings(self, measure: Any) -> dict[str, Any]:
         """Return the settings of the tokeniser."""
         return dict(self.settings)
 

@@ -158,17 +158,17 @@ def test_strata_and_their_sizes() -> None:
 
 
 def test_topics_that_people_judged_in_part_have_a_note() -> None:
-    people = COVID.qrels.restricted(COVID.qrels.codes < 20)
+    people = COVID.qrels.restrict(COVID.qrels.codes < 20)
     whole = ppi_scores(COVID.runs[:2], people, noisy(), "nDCG@10")
     assert whole.notes == ()
-    some = people.restricted(np.arange(len(people)) % 4 > 0)
+    some = people.restrict(np.arange(len(people)) % 4 > 0)
     [note] = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10").notes
     gaps = f"{len(people) - len(some):,} of {len(people):,} documents"
     assert note.startswith(f"people did not judge {gaps} that the judge labelled in their topics")
     options: dict[str, Any] = {"unjudged": "condensed"}
     assert ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10", **options).notes == ()
     # A list of relevant documents has no other grades, although people judged the topics wholly.
-    relevant = people.restricted(people.grades > 0)
+    relevant = people.restrict(people.grades > 0)
     assert np.allclose(
         ppi_scores(COVID.runs[:2], relevant, noisy(), "nDCG@10").means.estimate,
         whole.means.estimate,
@@ -178,7 +178,7 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "Judged@10", "P@1"])
 def test_few_judged_documents_in_each_topic_are_refused_by_topic(measure: str) -> None:
     """Topics whose top documents are judged are complete, whatever is below them."""
-    few = COVID.qrels.restricted(np.arange(len(COVID.qrels)) % 5 == 0)
+    few = COVID.qrels.restrict(np.arange(len(COVID.qrels)) % 5 == 0)
     with pytest.raises(InputError, match="unit='document'"):
         ppi_scores(COVID.runs[:2], few, noisy(), measure)
     top = pl.concat(run.to_polars().group_by("topic").head(10) for run in COVID.runs[:2])
@@ -248,7 +248,7 @@ def sampled(size: int, seed: int = 1) -> Qrels:
     for topic in range(len(COVID.qrels.topics)):
         here = np.flatnonzero(COVID.qrels.codes == topic)
         kept[rng.choice(here, min(size, here.size), replace=False)] = True
-    return COVID.qrels.restricted(kept)
+    return COVID.qrels.restrict(kept)
 
 
 def test_lambda_is_learned_from_other_topics() -> None:
@@ -326,7 +326,7 @@ TOPICS = COVID.qrels.codes < 20
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "ERR@10", "infAP"])
 def test_by_topic_is_the_ppi_mean(measure: str) -> None:
-    people = COVID.qrels.restricted(TOPICS)
+    people = COVID.qrels.restrict(TOPICS)
     found = ppi_scores(COVID.runs[:3], people, NOISY, measure)
     y = cf.evaluate(COVID.runs[:3], COVID.qrels, measure)[measure]
     f = cf.evaluate(COVID.runs[:3], NOISY, measure)[measure]
@@ -347,7 +347,7 @@ def test_by_topic_is_the_ppi_mean(measure: str) -> None:
 
 
 def test_values_that_compare_takes() -> None:
-    people = COVID.qrels.restricted(TOPICS)
+    people = COVID.qrels.restrict(TOPICS)
     found = ppi_scores(COVID.runs[:3], people, NOISY, "nDCG@10")
     assert set(found.scores.topics) == set(COVID.qrels.topics[:20])
     np.testing.assert_allclose(found.scores.mean(), found.means.estimate, atol=1e-12)
@@ -454,7 +454,7 @@ def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
     rng = np.random.default_rng(8)
     taken = rng.random(len(COVID.qrels)) < 0.2
     sample = replace(
-        COVID.qrels.restricted(taken), columns={"inclusion": np.full(int(taken.sum()), 0.2)}
+        COVID.qrels.restrict(taken), columns={"inclusion": np.full(int(taken.sum()), 0.2)}
     )
     grades = COVID.qrels.grades.copy()
     wrong = ~taken & (rng.random(len(COVID.qrels)) < 0.1)

@@ -81,7 +81,7 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
     rankings = cf.assess.judge_rankings(RUNS, COVID.qrels, JUDGES, "nDCG@10")
     families = {"llm": [RUNS[0].name]}
     preference = cf.assess.self_preference(RUNS, COVID.qrels, JUDGES, families)
-    few = COVID.qrels.restricted(COVID.qrels.codes < 20)
+    few = COVID.qrels.restrict(COVID.qrels.codes < 20)
     ppi = cf.assess.ppi_scores(RUNS, few, JUDGES["llm"], "nDCG@10")
     first, second = RUNS[1].name, RUNS[0].name
     pair = f"difference({first}, {second})"
@@ -180,7 +180,7 @@ def test_tolerances_at_the_bounds_are_accepted() -> None:
 
 
 def test_a_difference_requires_two_systems() -> None:
-    few = COVID.qrels.restricted(COVID.qrels.codes < 20)
+    few = COVID.qrels.restrict(COVID.qrels.codes < 20)
     ppi = cf.assess.ppi_scores(RUNS, few, JUDGES["llm"], "nDCG@10")
     for text in ("x, y", RUNS[0].name, f"{RUNS[0].name}, {RUNS[0].name}"):
         with pytest.raises(PolicyError, match="requires two systems of"):

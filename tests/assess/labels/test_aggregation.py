@@ -208,12 +208,12 @@ def test_ties() -> None:
     assert {row[0] for row in drawn_} == {0, 2}
     assert {row[1] for row in drawn_} == {0, 1, 2}
     # A topic's draw does not depend on which other topics there are.
-    alone = labels.restricted(labels.topic_of[labels.pair] == 1)
+    alone = labels.restrict(labels.topic_of[labels.pair] == 1)
     for seed in range(20):
         mine = majority(alone, tie="random", seed=seed).qrels.grades[0]
         assert mine == drawn_[seed][1]
     with pytest.raises(CranfieldError, match="all pairs are dropped as ties; use tie='low'"):
-        _ = majority(labels.restricted(labels.pair == 0), tie="drop").qrels
+        _ = majority(labels.restrict(labels.pair == 0), tie="drop").qrels
 
 
 def test_expected_grades_are_rounded_by_name_only() -> None:

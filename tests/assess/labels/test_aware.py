@@ -31,14 +31,14 @@ GAPS = drawn(4, pairs=40, workers=5, grades=3, share=0.5)
 def test_in_a_plain_loop_with_gaps(measure: str, weights: tuple[float, ...] | None) -> None:
     # Nobody but the first two assessors labelled the first topic.
     keep = ~((GAPS.topic_of[GAPS.pair] == 0) & (GAPS.worker > 1))
-    labels = GAPS.restricted(keep)
+    labels = GAPS.restrict(keep)
     given = runs(labels)
     found = aware(given, labels, measure, weights=weights or "uniform")
     assert found.measure == f"AWARE({measure})"
     total = np.zeros(found.values.shape)
     mass = np.zeros(len(found.topics))
     for k in range(5):
-        own = labels.restricted(labels.worker == k)
+        own = labels.restrict(labels.worker == k)
         scores = evaluate(given, majority(own).qrels, measure)[measure]
         told = {labels.topics[c] for c in labels.topic_of[labels.pair[labels.worker == k]]}
         for t, topic in enumerate(found.topics):
@@ -93,7 +93,7 @@ def test_an_assessor_at_random_counts_less(kind: str, by: str) -> None:
 def test_topics_do_not_touch_each_other() -> None:
     given = runs(GAPS)
     whole = aware(given, GAPS, "DCG@5", weights="rmse", by="topic")
-    some = GAPS.restricted(GAPS.topic_of[GAPS.pair] != 0)
+    some = GAPS.restrict(GAPS.topic_of[GAPS.pair] != 0)
     part = aware(given, some, "DCG@5", weights="rmse", by="topic")
     for topic in GAPS.topics[1:]:
         mine = part.values[part.topics.index(topic)]
@@ -102,7 +102,7 @@ def test_topics_do_not_touch_each_other() -> None:
 
 def test_a_topic_whose_weights_are_all_nothing_has_no_score() -> None:
     keep = (GAPS.topic_of[GAPS.pair] != 0) | (GAPS.worker == 4)
-    labels = GAPS.restricted(keep)
+    labels = GAPS.restrict(keep)
     found = aware(runs(labels), labels, "AP", weights=[1, 1, 1, 1, 0])
     row = found.topics.index(labels.topics[0])
     assert np.isnan(found.values[row]).all()

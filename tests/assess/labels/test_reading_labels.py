@@ -168,14 +168,14 @@ def test_blanks_around_ids_are_counted() -> None:
 
 def test_restricted_keeps_topics_workers_and_scale() -> None:
     labels = read_labels(ROWS)
-    some = labels.restricted(labels.grade == 2)
+    some = labels.restrict(labels.grade == 2)
     assert some.to_polars().rows() == ROWS[2:]
     assert (some.workers, some.topics) == (labels.workers, labels.topics)
     assert some.grades.tolist() == [0, 1, 2]
     with pytest.raises(InputError, match="mask must select a label"):
-        labels.restricted(labels.grade > 2)
+        labels.restrict(labels.grade > 2)
     with pytest.raises(PolicyError):
-        labels.restricted(np.array([True]))
+        labels.restrict(np.array([True]))
 
 
 def test_arrays_are_read_only() -> None:

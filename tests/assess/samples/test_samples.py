@@ -328,7 +328,7 @@ def test_judgments_of_another_sample_are_refused() -> None:
     with pytest.raises(cf.PolicyError, match=message):
         other.relevant(judged, unjudged="nonrelevant")
     # The sample itself, part of it, judgments without probabilities, and those of all documents.
-    part = judged.restricted(np.arange(len(judged)) < 2)
+    part = judged.restrict(np.arange(len(judged)) < 2)
     everything = cf.assess.sample(POOL, "uniform", size=7).to_qrels(grades, ["inclusion"])
     for qrels in (judged, part, everything, grades):
         drawn.relevant(qrels, unjudged="nonrelevant")

@@ -136,7 +136,7 @@ def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_without_rows() -> None:
-    run = cf.read_run({"1": {"a": 2.0}}).restricted(np.array([False]))
+    run = cf.read_run({"1": {"a": 2.0}}).restrict(np.array([False]))
     order = order_documents(run, "trec")
     assert (order.rows.tolist(), order.starts.tolist(), order.n_tied) == ([], [], 0)
     assert order.compute_ranks(np.array([], dtype=np.intp)).tolist() == []
@@ -193,9 +193,9 @@ def test_ranks_that_decide_are_integers(tmp_path: Path, name: str, rank: str) ->
         order_documents(run, "rank")
     assert (caught.value.line, caught.value.topic, caught.value.doc) == (line, "1", "d2")
     with pytest.raises(cf.InputError, match="requires an integer rank"):
-        order_documents(run.restricted(np.array([False, True, True])), "rank")
+        order_documents(run.restrict(np.array([False, True, True])), "rank")
     # A rank of 0 is one.
-    assert order_documents(run.restricted(np.array([True, False, True])), "rank").rows.tolist() == [
+    assert order_documents(run.restrict(np.array([True, False, True])), "rank").rows.tolist() == [
         0,
         1,
     ]
@@ -226,6 +226,6 @@ def test_the_best_chunk_is_that_of_the_policy(
 def test_a_rank_that_is_no_integer_does_not_hide_another(tmp_path: Any) -> None:
     text = "1 Q0 b#1 x 1.0 s\n1 Q0 a#1 2 2.0 s\n1 Q0 b#2 3 0.5 s\n1 Q0 c#1 y 0.1 s\n"
     run = cf.read_run(written(tmp_path / "s.run", text), chunk_separator="#")
-    assert run.ranks is not None and run.unranked is not None
+    assert run.ranks is not None and run.is_unranked is not None
     assert run.docs.to_list() == ["b", "a", "c"]
-    assert (run.ranks.tolist(), run.unranked.tolist()) == ([3, 2, 0], [False, False, True])
+    assert (run.ranks.tolist(), run.is_unranked.tolist()) == ([3, 2, 0], [False, False, True])

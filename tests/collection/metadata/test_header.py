@@ -140,7 +140,7 @@ def test_files_beside_a_run(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(commented() + LINES)
     assert team() == "padua"
     assert team(metadata=False) is None
-    assert cf.read_run(tmp_path / "a.run").renamed("b").metadata is not None
+    assert cf.read_run(tmp_path / "a.run").rename("b").metadata is not None
 
 
 def header_at_the_beginning(path: Path) -> bytes:

@@ -263,3 +263,11 @@ def test_systems_without_a_score_have_no_rank() -> None:
     row = found.systems.row(2, named=True)
     assert [row[name] for name in ("before", "after", "difference", "rank before")] == [None] * 4
     assert found.systems["rank after"].to_list() == [2, 2, None]
+
+
+def test_runs_that_are_not_named_as_contributors_are_not_said_to_be_unjudged() -> None:
+    runs = {name: {"q": ranked("x", "y", "z")} for name in "abc"}
+    qrels = {"q": dict.fromkeys("xyz", 1)}
+    assert len(leave_one_out(runs, qrels, "AP", contributors=["a", "b"]).heading()) == 1
+    runs["c"] = {"q": ranked("new", "x")}
+    assert "1 run" in leave_one_out(runs, qrels, "AP").heading()[1]

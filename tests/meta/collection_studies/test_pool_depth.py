@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     assert precision.filter(pl.col("depth").is_null())["score"].to_list() == pytest.approx(
         [1.0, 2 / 3, 2 / 3, 2 / 3]
     )
-    assert found.judged_to(1).recall_base().tolist() == [[3]]
+    assert found.judge_to_depth(1).recall_base().tolist() == [[3]]
 
 
 @pytest.mark.parametrize("depth", [1, 20])

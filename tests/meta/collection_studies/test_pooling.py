@@ -323,3 +323,13 @@ def test_budgets_by_default_are_below_the_largest_topic() -> None:
         " and RRF: "
     )
     assert pooling(runs, qrels, "AP", methods="depth", depth=2).budgets == (1,)
+
+
+def test_the_heading_counts_the_relevant_documents_of_the_pool_if_others_are_dropped() -> None:
+    options: dict[str, Any] = {"methods": "depth", "budgets": [1], "depth": 1}
+    options["contributors"] = ["A"]
+    kept, dropped = (
+        pooling(RUNS, QRELS, "P@2", others=others, **options) for others in ("keep", "drop")
+    )
+    assert "5 relevant documents in all judgments" in kept.heading()[0]
+    assert "1 relevant document in the pool" in dropped.heading()[0]

@@ -94,11 +94,11 @@ def test_the_depth_is_found_where_judgments_end() -> None:
     }
     judged = dict.fromkeys("abcde", 1)
     found = pools(runs, {"1": judged, "2": judged})
-    assert (found.depth, found.depth_inferred) == (3, True)
+    assert (found.depth, found.is_depth_inferred) == (3, True)
     # A run whose documents are all judged sets no limit.
     assert found.judged_depth.tolist() == [2, 3, 3]
     assert pools(runs, {"1": judged, "2": judged}, contributors=["short"]).depth == 2
-    assert not pools(runs, {"1": judged, "2": judged}, depth=3).depth_inferred
+    assert not pools(runs, {"1": judged, "2": judged}, depth=3).is_depth_inferred
 
 
 def test_judged_contributors_are_those_with_all_their_top_documents_judged() -> None:
@@ -108,7 +108,7 @@ def test_judged_contributors_are_those_with_all_their_top_documents_judged() -> 
         "short": {"1": ranked("b")},
     }
     found = pools(runs, {"1": {"a": 1, "b": 0}}, contributors="judged", depth=2)
-    assert found.contributes.tolist() == [True, False, True]
+    assert found.is_contributor.tolist() == [True, False, True]
     assert found.by_team["unjudged"].to_list() == [0, 0, 0]
     with pytest.raises(cf.PolicyError, match="at most the top 2; choose a depth of at most 2, or "):
         pools({"in": runs["in"]}, {"1": {"a": 1, "b": 0}}, contributors="judged", depth=3)
@@ -147,9 +147,9 @@ def test_the_bundled_collection() -> None:
     covid = cf.bundled.trec_covid()
     found = pools(covid.runs, covid.qrels, teams=covid.teams, depth=5)
     assert len(found.teams) == len(set(covid.teams.values()))
-    inside = int((found.n_contributors > 0).sum())
+    inside = int((found.n_contributing_teams > 0).sum())
     assert inside + found.n_outside == len(covid.qrels)
-    assert found.by_team["unique"].sum() == int((found.n_contributors == 1).sum())
+    assert found.by_team["unique"].sum() == int((found.n_contributing_teams == 1).sum())
 
 
 def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:
@@ -158,7 +158,7 @@ def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:
         "z": {"1": {"n": 3.0, "a": 2.0, "b": 1.0}},
     }
     found = pools(runs, {"1": {"a": 1, "b": 0}})
-    assert (found.depth, found.depth_inferred, found.contributes.tolist()) == (
+    assert (found.depth, found.is_depth_inferred, found.is_contributor.tolist()) == (
         2,
         True,
         [True, True, False],

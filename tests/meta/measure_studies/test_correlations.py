@@ -118,7 +118,7 @@ def test_topics_without_an_order_do_not_count() -> None:
     values[2] = 0.1 + 0.2
     values[2, 0] = 0.3
     found = correlate({"one": replace(THREE["one"], values=values), "two": THREE["two"]})
-    assert found.counted_topics.tolist() == [[3, 3], [3, 4]]
+    assert found.n_defined_topics.tolist() == [[3, 3], [3, 4]]
     assert np.isnan(found.topicwise[2]).tolist() == [[True, True], [True, False]]
     each = found.topicwise[[0, 1, 3], 0, 1]
     assert found.by_topic[0, 1] == pytest.approx(each.mean())

@@ -134,7 +134,7 @@ def test_smallest_difference() -> None:
             "swaps": [30, 2, 3, 0, 1, 4, 1, 0, 0, 0, *[5] * 5],
         }
     )
-    found = Swaps({}, sizes=(5, 10, 15), rates=rates).smallest_differences()
+    found = Swaps({}, sizes=(5, 10, 15), rates=rates).find_smallest_differences()
     assert found.rows() == [(5, 0.4, 20 / 220), (10, 0.0, 1.0), (15, None, None)]
 
 
@@ -144,10 +144,10 @@ def test_few_comparisons_with_large_differences_are_joined() -> None:
         {"size": [5] * 4, "low": [0.0, 0.1, 0.2, 0.3], "comparisons": [90, 40, 26, 4]}
     ).with_columns(swaps=pl.Series([30, 8, 0, 1]))
     one = Swaps({}, sizes=(5,), rates=rates)
-    assert one.smallest_differences().rows() == [(5, 0.2, 30 / 160)]
+    assert one.find_smallest_differences().rows() == [(5, 0.2, 30 / 160)]
     # 4 comparisons are enough for an error of 0.25, and 1 of 4 is not above it.
-    assert one.smallest_differences(0.25).rows() == [(5, 0.1, 70 / 160)]
-    assert one.smallest_differences(0.2).rows() == [(5, 0.1, 70 / 160)]
+    assert one.find_smallest_differences(0.25).rows() == [(5, 0.1, 70 / 160)]
+    assert one.find_smallest_differences(0.2).rows() == [(5, 0.1, 70 / 160)]
 
 
 def test_bins_by_default() -> None:
@@ -249,4 +249,4 @@ def test_representation() -> None:
         "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no pair compared with two"
         " sets of 2 topics)"
     )
-    assert none.smallest_differences().rows() == [(2, None, None)]
+    assert none.find_smallest_differences().rows() == [(2, None, None)]

@@ -50,7 +50,7 @@ def test_reference_values(predictions: Any) -> None:
     errors = found.to_polars("topics")["sARE"].to_numpy().reshape(2, 6)
     assert errors[0] == pytest.approx(np.array([1, 0.5, 0, 1, 0.5, 0]) / 6)
     assert errors[1] == pytest.approx(np.array([0, 1.5, 1, 1, 0.5, 2]) / 6)
-    assert found.random == pytest.approx(35 / 108)
+    assert found.random_smare == pytest.approx(35 / 108)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_replication_against_repro_eval() -> None:
     assert found.scores["RMSE"].null_count() == 6
     assert found.effects.select("topics", "other topics").rows() == [(12, 8)] * 3
     assert "12 topics and 8 other topics" in repr(found)
-    assert found.order_means().columns == ["role", "topics", "tau", "KTU", "RBO"]
+    assert found.average_orders().columns == ["role", "topics", "tau", "KTU", "RBO"]
 
 
 def test_equal_experiments() -> None:
@@ -110,7 +110,7 @@ def test_equal_experiments() -> None:
     assert found.scores["p"].to_list() == [1.0] * 6
     assert found.effects["ER"].to_list() == [1.0] * 3
     assert found.effects["DRI"].to_list() == [0.0] * 3
-    means = found.order_means()
+    means = found.average_orders()
     assert means["topics"].to_list() == [12, 12]
     for name in ("tau", "KTU", "RBO"):
         assert means[name].to_list() == pytest.approx([1, 1], abs=1e-12)
@@ -159,7 +159,7 @@ def test_missing_topics_are_said() -> None:
     assert found.scores["topics"].to_list() == [6, 6]
     assert any("no results for some judged topics" in note for note in found.notes)
     assert any("excluded 2 topics with documents in only one run" in note for note in found.notes)
-    assert found.order_means()["topics"].to_list() == [4, 6]
+    assert found.average_orders()["topics"].to_list() == [4, 6]
     left = reproduce(one, two, qrels=judgments(1, 6), measures="P@10", topics="intersection")
     assert left.scores["topics"].to_list() == [4, 6]
     assert left.effects["topics"].to_list() == [4]
@@ -169,7 +169,7 @@ def test_missing_topics_are_said() -> None:
 def test_unjudged_topics_do_not_count() -> None:
     one, two = on_topics(ORIGINAL, 1, 6), on_topics(AGAIN, 1, 6)
     found = reproduce(one, two, qrels=judgments(1, 4), measures="P@10")
-    assert found.order_means()["topics"].to_list() == [4, 4]
+    assert found.average_orders()["topics"].to_list() == [4, 4]
     assert any("results for topics without judgments" in note for note in found.notes)
 
 

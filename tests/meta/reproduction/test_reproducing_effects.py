@@ -112,7 +112,7 @@ def improvements(topics: int, others: int, seed: int = 3) -> tuple[Floats, Float
 
 def limits(x: Floats, y: Floats, *, paired: bool) -> tuple[float, float]:
     nothing = np.zeros_like
-    return reproduction_result.effect_ratio_interval(nothing(x), x, nothing(y), y, paired=paired)
+    return reproduction_result.effect_ratio_interval(nothing(x), x, nothing(y), y, is_paired=paired)
 
 
 def test_limits_of_a_ratio_are_what_a_t_test_does_not_reject() -> None:

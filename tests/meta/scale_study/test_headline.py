@@ -83,7 +83,7 @@ SOME_TESTS = (("sign", "none"), ("t", "none"), ("anova-2", "tukey"))
 def judged() -> dict[str, cf.JudgedRuns]:
     covid = cf.bundled.trec_covid()
     return {
-        name: cf.judge(covid.runs[rows], covid.qrels).binary(rel)
+        name: cf.judge(covid.runs[rows], covid.qrels).binarise(rel)
         for name, (rows, rel) in COLLECTIONS.items()
     }
 
@@ -215,6 +215,6 @@ def test_refusals(judged: dict[str, cf.JudgedRuns]) -> None:
         with pytest.raises(PolicyError, match=message):
             study_scales(value, "P", cutoffs=[5])  # type: ignore[arg-type]
     covid = cf.bundled.trec_covid()
-    single = cf.judge(covid.runs[:1], covid.qrels).binary()
+    single = cf.judge(covid.runs[:1], covid.qrels).binarise()
     with pytest.raises(PolicyError, match="at least two systems of 'y', got 1"):
         study_scales({**judged, "y": single}, "P", cutoffs=[5])

@@ -17,7 +17,7 @@ T = [("t", "none")]
 @pytest.fixture(scope="module")
 def judged() -> cf.JudgedRuns:
     covid = cf.bundled.trec_covid()
-    return cf.judge(covid.runs[:3], covid.qrels).binary()
+    return cf.judge(covid.runs[:3], covid.qrels).binarise()
 
 
 def test_the_study_of_the_paper_is_within_reach() -> None:
@@ -71,7 +71,7 @@ def test_one_measure_and_any_iterable(judged: cf.JudgedRuns) -> None:
 
 def test_changes_are_shares_of_what_was_significant_and_of_all() -> None:
     covid = cf.bundled.trec_covid()
-    judged = cf.judge(covid.runs[:40:5], covid.qrels).binary()
+    judged = cf.judge(covid.runs[:40:5], covid.qrels).binarise()
     found = study_scales(judged, "RBP", cutoffs=[10], tests=T)
     _, _, _, sig, lost, won, of_sig, of_all = found.changes.row(0)
     assert sig and lost + won

@@ -110,7 +110,7 @@ def test_partition_and_definition(pair: tuple[PairDecisions, PairDecisions]) -> 
     assert sum(found[name] for name in (*COUNTS, "neither")) == first.order.size
     naive = dict.fromkeys((*COUNTS, "neither"), 0)
     for a, s, b, t in zip(
-        first.order, first.significant, second.order, second.significant, strict=True
+        first.order, first.is_significant, second.order, second.is_significant, strict=True
     ):
         same = int(a) * int(b) > 0
         kind = ("AA" if same else "AD") if s and t else ("MA" if same else "MD")
@@ -138,6 +138,6 @@ def test_tau_is_that_of_the_means() -> None:
 
 def test_names_of_others() -> None:
     scores = Scores(np.random.default_rng(1).random((8, 3)), tuple("abcdefgh"), tuple("xyz"))
-    table = split_topics(scores, ["t"], sizes=[3], repeats=2).urbano()
+    table = split_topics(scores, ["t"], sizes=[3], repeats=2).summarise_as_urbano()
     assert set(URBANO_NAMES.values()) < set(table.columns)
     assert not set(COUNTS) & set(table.columns)

@@ -36,20 +36,20 @@ def printed_study(tests: tuple[str, ...]) -> SplitStudy:
             rows.append({**keys, "first": test, "second": test, **counts, "failed": 0})
     values: dict[str, Any] = {"measure": "nDCG", "alpha": 0.05, "seed": 0, "repeats": 1}
     values |= {"sizes": SIZES, "groups": {"all systems": 110}, "n_topics": 249}
-    return SplitStudy({}, tests=tests, repeated=pl.DataFrame(rows), **values)
+    return SplitStudy({}, tests=tests, by_repeat=pl.DataFrame(rows), **values)
 
 
 def test_failed_tests_are_not_called_contradictory() -> None:
     study = printed_study(("anova-1", "anova-2"))
     failed = pl.when(first="anova-1").then(1).otherwise(0).alias("failed")
-    said = " ".join(SplitStudy(vars(study), repeated=study.repeated.with_columns(failed)).verdict)
+    said = " ".join(SplitStudy(vars(study), by_repeat=study.by_repeat.with_columns(failed)).verdict)
     assert "Excluded tests: anova-1; no repeat could be computed." in said
     assert "opposite direction" not in said
 
 
 def test_differences_are_those_of_the_paper() -> None:
     """Rows %MD1 and %MD2 of table 4; it omits the first two, which have a small divisor."""
-    rows = printed_study(("anova-1", "anova-2", "anova-3")).cross().filter(first="anova-3")
+    rows = printed_study(("anova-1", "anova-2", "anova-3")).cross_tests().filter(first="anova-3")
     assert rows["size"].to_list() == list(SIZES)
     differences = [
         [None if value is None else round(value) for value in rows[column]]
@@ -60,10 +60,10 @@ def test_differences_are_those_of_the_paper() -> None:
     table = printed_study(("anova-1", "anova-2", "anova-3")).tables()[-1]
     assert table.head == ["test", "baseline", *map(str, SIZES)]
     assert table.rows[1] == ["anova-3", "%MD1", "", "", "761.7", "326.8", "175.0"]
-    alone = printed_study(("anova-2", "anova-3")).cross()
+    alone = printed_study(("anova-2", "anova-3")).cross_tests()
     assert "%MD1" not in alone.columns
     assert "%MD2" in alone.columns
-    assert "%MD2" not in printed_study(("anova-3",)).cross().columns
+    assert "%MD2" not in printed_study(("anova-3",)).cross_tests().columns
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_plain_loop(scores: Scores) -> None:
     study = split_topics(scores, tests, sizes=sizes, repeats=repeats, seed=2)
     labels = dict(zip(study.tests, tests, strict=True))
     assert list(labels) == ["anova-1", "anova-2", "t+none"]
-    rows = iter(study.cross().iter_rows(named=True))
+    rows = iter(study.cross_tests().iter_rows(named=True))
     n_pairs = len(scores.systems) * (len(scores.systems) - 1) // 2
     for size in sizes:
         decisions = [
@@ -136,14 +136,14 @@ def test_a_plain_loop(scores: Scores) -> None:
 def test_tables(scores: Scores) -> None:
     teams = {name: f"t{k % 2}" for k, name in enumerate(scores.systems)}
     study = split_topics(scores, ["md1", "t"], sizes=[5, 20], repeats=3, teams=teams)
-    assert set(study.cross()["group"]) == {"all systems", "t0", "t1"}
+    assert set(study.cross_tests()["group"]) == {"all systems", "t0", "t1"}
     titles = [table.title for table in study.tables()]
     assert sum("Tests on the first and on the second set" in title for title in titles) == 3
     assert sum("Active agreements (AA): difference in percent" in title for title in titles) == 3
     without = split_topics(scores, ["sign", "t"], sizes=[5], repeats=3)
-    assert without.cross().columns[-1] == "bias"
+    assert without.cross_tests().columns[-1] == "bias"
     titles = [table.title for table in without.tables()]
     assert not any("difference from MD1" in title for title in titles)
     alone = split_topics(scores, ["t"], sizes=[5], repeats=3)
-    assert alone.cross().height == 1
+    assert alone.cross_tests().height == 1
     assert not any("Tests on the first and" in table.title for table in alone.tables())

@@ -39,10 +39,10 @@ def test_swaps_stay_within_topics(covid: cf.Scores) -> None:
 
 @pytest.mark.parametrize("null", NULLS)
 def test_sizes_and_streams(covid: cf.Scores, null: str) -> None:
-    one = false_positives(covid, ["t"], null=null, sizes=[10, 20], repeats=30, seed=3).repeated
+    one = false_positives(covid, ["t"], null=null, sizes=[10, 20], repeats=30, seed=3).by_repeat
     two = false_positives(
         covid, ["anova-2", "t"], null=null, sizes=[20], repeats=20, seed=3
-    ).repeated
+    ).by_repeat
     columns = ["size", "repeat", "test", "rejected"]
     kept = one.filter((one["size"] == 20) & (one["repeat"] < 20)).select(columns)
     assert kept.equals(two.filter(two["test"] == "t").select(columns))

@@ -47,13 +47,13 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
     expected = cf.compare(
         scores, test=name, correction=choice.correction, missing="available" if by_shard else None
     )
-    assert found.significant.tolist() == expected.is_significant().tolist()
+    assert found.is_significant.tolist() == expected.is_significant().tolist()
     better = -expected.difference if expected.lower_is_better else expected.difference
     assert found.order.tolist() == np.sign(better).tolist()
     if not np.isnan(scores.values).any():
         # A bare array is not checked, and compared the same.
         bare = choice(scores.values)
-        assert bare.significant.tolist() == found.significant.tolist()
+        assert bare.is_significant.tolist() == found.is_significant.tolist()
         assert bare.order.tolist() == found.order.tolist()
 
 
@@ -65,7 +65,7 @@ def test_lower_is_better_changes_no_order(test: str) -> None:
     lower = cf.Scores(values, names, ("a", "b", "c"), lower_is_better=True)
     found, bare = TestChoice(test)(lower), TestChoice(test)(values)
     assert found.order.tolist() == bare.order.tolist() == [1, 1, -1]
-    assert found.significant.tolist() == bare.significant.tolist()
+    assert found.is_significant.tolist() == bare.is_significant.tolist()
 
 
 @pytest.mark.parametrize("test", ["anova-2f", "anova-3f"])
@@ -76,7 +76,7 @@ def test_bounds_are_of_studies_only(test: str) -> None:
     found = TestChoice(test, None)(scores)
     means = np.nanmean(scores.values.reshape(len(scores.topics), len(scores.systems), -1), (0, 2))
     first, second = np.triu_indices(len(means), 1)
-    assert found.significant.tolist() == (means[first] != means[second]).tolist()
+    assert found.is_significant.tolist() == (means[first] != means[second]).tolist()
     with pytest.raises(PolicyError, match="studies of tests"):
         cf.compare(scores, test=test)
 
@@ -91,7 +91,7 @@ def test_every_repeat_is_what_compare_says() -> None:
                 whole.values[topics], tuple(whole.topics[k] for k in topics), whole.systems
             )
             counts.append(cf.compare(part, test="t", correction="holm").count())
-        row = study.repeated.filter(
+        row = study.by_repeat.filter(
             (pl.col("repeat") == repeat)
             & (pl.col("sets") == "1-2")
             & (pl.col("first") == "t")
@@ -103,7 +103,9 @@ def test_every_repeat_is_what_compare_says() -> None:
 
 def test_what_a_test_finds_is_what_it_finds_on_the_first_set() -> None:
     study = split_topics(made()[0], ["t"], sizes=[8], repeats=2, seed=4)
-    assert study.outcomes("significant").equals(study.outcomes("significant first"))
+    assert study.tabulate_outcomes("significant").equals(
+        study.tabulate_outcomes("significant first")
+    )
 
 
 def test_draws_are_disjoint_and_their_own() -> None:
@@ -120,8 +122,8 @@ def test_draws_are_disjoint_and_their_own() -> None:
 
 def test_more_of_it_changes_nothing() -> None:
     whole, shard = made(gaps=0.1)
-    few = split_topics(whole, ["anova-2"], sizes=[5], repeats=4, seed=2).repeated
-    many = split_topics(whole, MODELS, by_shard=shard, sizes=[10, 5], repeats=12, seed=2).repeated
+    few = split_topics(whole, ["anova-2"], sizes=[5], repeats=4, seed=2).by_repeat
+    many = split_topics(whole, MODELS, by_shard=shard, sizes=[10, 5], repeats=12, seed=2).by_repeat
     again = many.filter(
         (pl.col("size") == 5)
         & (pl.col("repeat") < 4)
@@ -138,20 +140,20 @@ def test_summary_and_tables() -> None:
     pairs = 15
     parts = ("AA", "AD", "MA", "MD", "neither")
     assert summary.select(sum=sum(pl.col(name) for name in parts))["sum"].round(9).eq(pairs).all()
-    fake = study.outcomes("AA").filter(pl.col("test") == "anova-2f")
-    against = study.outcomes("AD").filter(pl.col("test") == "anova-2f")
+    fake = study.tabulate_outcomes("AA").filter(pl.col("test") == "anova-2f")
+    against = study.tabulate_outcomes("AD").filter(pl.col("test") == "anova-2f")
     assert fake["10"].item() + against["10"].item() == pytest.approx(pairs)
-    contained = study.outcomes("overlap", second="anova-2f", sets="1-1")
+    contained = study.tabulate_outcomes("overlap", second="anova-2f", sets="1-1")
     assert contained["test"].to_list() == ["anova-1", "anova-2", "anova-3"]
     assert contained.row(1)[1:] == (1.0, 1.0)
-    assert "major error" in study.urbano().columns
+    assert "major error" in study.summarise_as_urbano().columns
     for bad in (
         {"column": "nothing"},
         {"column": "AA", "second": "t"},
         {"column": "AA", "sets": "3"},
     ):
         with pytest.raises(PolicyError):
-            study.outcomes(**bad)
+            study.tabulate_outcomes(**bad)
 
 
 def test_a_summary_that_is_changed_in_place_changes_no_other() -> None:
@@ -168,8 +170,8 @@ def test_teams() -> None:
     study = split_topics(whole, ["anova-2"], sizes=[5], repeats=2, teams=teams)
     assert study.groups == {"all systems": 6, "a": 2, "b": 3}
     alone = split_topics(whole, ["anova-2"], sizes=[5], repeats=2, systems=["s2", "s3", "s4"])
-    mine = study.repeated.filter(pl.col("group") == "b").drop("group")
-    assert mine.equals(alone.repeated.drop("group"))
+    mine = study.by_repeat.filter(pl.col("group") == "b").drop("group")
+    assert mine.equals(alone.by_repeat.drop("group"))
 
 
 def test_topics_without_scores_in_enough_shards() -> None:
@@ -193,14 +195,14 @@ def test_missing_scores_may_count_as_zero() -> None:
     study = split_topics(gap, ["anova-2"], sizes=[5], repeats=3, missing="zero")
     values[0, 0] = 0
     zero = cf.Scores(values, whole.topics, whole.systems)
-    assert study.repeated.equals(split_topics(zero, ["anova-2"], sizes=[5], repeats=3).repeated)
+    assert study.by_repeat.equals(split_topics(zero, ["anova-2"], sizes=[5], repeats=3).by_repeat)
 
 
 def test_scores_by_shard_are_matched_by_name() -> None:
     whole, shard = made()
     turned = cf.Scores(shard.values[::-1, ::-1], shard.topics[::-1], shard.systems[::-1])
     one, two = (
-        split_topics(whole, ["anova-3"], by_shard=each, sizes=[5], repeats=2).repeated
+        split_topics(whole, ["anova-3"], by_shard=each, sizes=[5], repeats=2).by_repeat
         for each in (shard, turned)
     )
     assert one.equals(two)

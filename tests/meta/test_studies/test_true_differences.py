@@ -29,7 +29,7 @@ def test_two_systems_against_the_noncentral_t() -> None:
     variance = float(np.var(scores.values[:, 0] - scores.values[:, 1])) / 2
     want = float(power_t(size, difference=0.05, variance=variance))
     found = power_of_tests(scores, ["t"], population="resampled", sizes=[size], repeats=800)
-    [share] = found.errors()["power"]
+    [share] = found.summarise_errors()["power"]
     assert abs(share - want) < 4 * np.sqrt(want * (1 - want) / 800)
 
 
@@ -59,7 +59,7 @@ def test_ranges_directions_and_equal_means() -> None:
     # The bound calls each pair different, in one direction or the other.
     bound = found.summary().filter(pl.col("test") == "anova-2f")
     assert (bound["power"] + bound["reversed"]).to_list() == [1.0, 1.0]
-    errors = {row["test"]: row for row in found.errors().to_dicts()}
+    errors = {row["test"]: row for row in found.summarise_errors().to_dicts()}
     assert errors["anova-2f"]["any equal"] == 1
     assert errors["t+none"]["any equal"] < 0.2
     assert errors["anova-2f"]["any reversed"] > 0.3
@@ -70,11 +70,11 @@ def test_simulated_shards_and_streams() -> None:
     ev = cf.evaluate(bundled.runs[::8], bundled.qrels, "nDCG@20", shards=2)
     whole, shards = ev.whole["nDCG@20"], ev["nDCG@20"]
     few: dict[str, Any] = {"sizes": [20], "repeats": 10, "seed": 4}
-    one = power_of_tests(whole, ["t", "sign"], **few).repeated
-    two = power_of_tests(whole, ["sign"], **few).repeated
+    one = power_of_tests(whole, ["t", "sign"], **few).by_repeat
+    two = power_of_tests(whole, ["sign"], **few).by_repeat
     assert one.filter(pl.col("test") == "sign").equals(two)
     both: dict[str, Any] = {"by_shard": shards, **few}
-    sharded = false_positives(whole, ["anova-3"], **both).repeated
+    sharded = false_positives(whole, ["anova-3"], **both).by_repeat
     assert sharded["rejected"].sum() > 0
     assert power_of_tests(whole, ["anova-3"], population="resampled", **both).n_systems == 5
 

@@ -45,7 +45,7 @@ def test_synthetic_data_set_4_of_brennan() -> None:
         [0.6258, 0.8840, 2.7872], abs=6e-5
     )
     assert found.components["df"].to_list() == [9, 11, 99]
-    relative, absolute = found.relative(), found.absolute()
+    relative, absolute = found.compute_relative(), found.compute_absolute()
     assert (relative.value, relative.low, relative.high) == pytest.approx(
         (0.729, 0.541, 0.876), abs=6e-4
     )
@@ -88,8 +88,14 @@ def test_confidence_levels_of_trec_3(
     confidence: float, relative: tuple[float, float], absolute: tuple[float, float]
 ) -> None:
     found = trec_3(confidence)
-    assert (found.relative().low, found.relative().high) == pytest.approx(relative, abs=3e-5)
-    assert (found.absolute().low, found.absolute().high) == pytest.approx(absolute, abs=3e-5)
+    assert (
+        found.compute_relative().low,
+        found.compute_relative().high,
+    ) == pytest.approx(relative, abs=3e-5)
+    assert (
+        found.compute_absolute().low,
+        found.compute_absolute().high,
+    ) == pytest.approx(absolute, abs=3e-5)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def test_topics_for_trec_3(
     target: float, relative: tuple[int, ...], absolute: tuple[int, ...]
 ) -> None:
     for wanted, dependable in ((relative, False), (absolute, True)):
-        found = trec_3().topics_for(target, absolute=dependable)
+        found = trec_3().find_required_topics(target, is_absolute=dependable)
         assert (found.n_topics, found.low, found.high) == pytest.approx(wanted, rel=5e-4)
 
 
@@ -116,11 +122,11 @@ def test_by_hand() -> None:
     found = generalizability(np.array([[1.0, 3.0], [2.0, 8.0]]))
     assert found.components["mean square"].to_list() == [16, 9, 4]
     assert found.components["variance"].to_list() == [6, 2.5, 4]
-    assert found.relative().value == pytest.approx(6 / (6 + 4 / 2))
-    assert found.absolute(10).value == pytest.approx(6 / (6 + 6.5 / 10))
+    assert found.compute_relative().value == pytest.approx(6 / (6 + 4 / 2))
+    assert found.compute_absolute(10).value == pytest.approx(6 / (6 + 6.5 / 10))
     # Odds of 3 take 2 topics exactly, with 2/3 of the variance of systems to the error.
-    assert found.topics_for(0.75).n_topics == 2
-    assert found.topics_for(0.7500001).n_topics == 3
+    assert found.find_required_topics(0.75).n_topics == 2
+    assert found.find_required_topics(0.7500001).n_topics == 3
 
 
 def test_mean_squares_are_those_of_the_comparison() -> None:
@@ -142,9 +148,9 @@ def test_negative_variances_are_zero_and_noted() -> None:
         "the estimated variance of systems",
         "the estimated variance of topics",
     ]
-    assert found.relative().value == found.relative().low == 0
-    assert found.topics_for(0.95).n_topics is None
-    assert found.topics_for(0.95).high is None
+    assert found.compute_relative().value == found.compute_relative().low == 0
+    assert found.find_required_topics(0.95).n_topics is None
+    assert found.find_required_topics(0.95).high is None
 
 
 def test_a_variance_of_rounding_is_none() -> None:
@@ -157,9 +163,12 @@ def test_a_variance_of_rounding_is_none() -> None:
 def test_without_error_any_topic_will_do() -> None:
     found = generalizability(np.array([[0.1, 0.3], [0.2, 0.4], [0.6, 0.8]]))
     assert found.components["mean square"][2] == 0
-    assert (found.relative(1).low, found.relative(1).value) == (1, 1)
-    assert found.topics_for(0.99).high == 1
-    assert found.absolute().value < 1
+    assert (found.compute_relative(1).low, found.compute_relative(1).value) == (
+        1,
+        1,
+    )
+    assert found.find_required_topics(0.99).high == 1
+    assert found.compute_absolute().value < 1
     # What is left of sums of random numbers is a matter of rounding.
     random = np.random.default_rng(0)
     summed = generalizability(random.random((20, 1)) + random.random(8))
@@ -173,16 +182,19 @@ def test_properties(seed: int, scale: float, shift: float, target: float) -> Non
     values = random.random((6, 4)) + random.random(4)
     found = generalizability(values)
     other = generalizability((scale * values + shift)[random.permutation(6)][:, ::-1])
-    for one, same in ((found.relative(), other.relative()), (found.absolute(), other.absolute())):
+    for one, same in (
+        (found.compute_relative(), other.compute_relative()),
+        (found.compute_absolute(), other.compute_absolute()),
+    ):
         assert 0 <= one.low <= one.high <= 1
         assert 0 <= one.value <= 1
         assert (one.value, one.low, one.high) == pytest.approx(
             (same.value, same.low, same.high), abs=1e-6
         )
-    assert found.absolute().value <= found.relative().value
+    assert found.compute_absolute().value <= found.compute_relative().value
     for absolute in (False, True):
-        topics = found.topics_for(target, absolute=absolute).n_topics
-        coefficient = found.absolute if absolute else found.relative
+        topics = found.find_required_topics(target, is_absolute=absolute).n_topics
+        coefficient = found.compute_absolute if absolute else found.compute_relative
         if topics is not None:
             assert coefficient(topics).value >= target - 1e-9
             assert topics == 1 or coefficient(topics - 1).value < target
@@ -198,7 +210,10 @@ def test_missing_scores() -> None:
     same = generalizability(np.delete(values, 2, axis=0))
     assert dropped.components.equals(same.components)
     gap[2, 1] = 0.0
-    assert generalizability(gap).relative() == generalizability(gap, missing="zero").relative()
+    assert (
+        generalizability(gap).compute_relative()
+        == generalizability(gap, missing="zero").compute_relative()
+    )
 
 
 def test_it_takes_scores_and_shows_itself() -> None:
@@ -215,8 +230,8 @@ def test_it_takes_scores_and_shows_itself() -> None:
 
 def test_a_confidence_next_to_1_has_no_limit() -> None:
     found = generalizability(made(0.15074, 0.85296, 0.010152, 30, 50), confidence=1 - 2**-53)
-    assert found.relative().high == 1.0
-    assert np.isfinite(found.relative().value)
+    assert found.compute_relative().high == 1.0
+    assert np.isfinite(found.compute_relative().value)
 
 
 # Facets, and power
@@ -235,15 +250,15 @@ def test_coefficients_of_facets() -> None:
     found = cf.meta.facets(scores(1, 12, 5, 3, 0.1, 0.0))
     s, t, st, tk, e = found.components["variance"]
     assert (found.n_topics, found.n_cells) == (12, 36)
-    assert found.relative() == pytest.approx(s / (s + st / 12 + e / 36))
-    assert found.absolute(7, 2) == pytest.approx(s / (s + (t + st) / 7 + (tk + e) / 14))
+    assert found.compute_relative() == pytest.approx(s / (s + st / 12 + e / 36))
+    assert found.compute_absolute(7, 2) == pytest.approx(s / (s + (t + st) / 7 + (tk + e) / 14))
     table = found.coefficients([5, 50], [1, 4])
     assert table["relative"].to_list() == sorted(table["relative"])
-    assert table.row(2, named=True)["absolute"] == found.absolute(50, 1)
+    assert table.row(2, named=True)["absolute"] == found.compute_absolute(50, 1)
     # Of means over cells it is the design of topics alone.
     means = cf.meta.generalizability(scores(1, 12, 5, 3, 0.1, 0.0).mean(axis=2))
-    assert found.relative() == pytest.approx(means.relative().value)
-    assert found.absolute() == pytest.approx(means.absolute().value)
+    assert found.compute_relative() == pytest.approx(means.compute_relative().value)
+    assert found.compute_absolute() == pytest.approx(means.compute_absolute().value)
     assert found.tables()[1].title == "coefficients"
 
 

@@ -48,10 +48,10 @@ def test_order_of_tasks() -> None:
 def test_backends(scores: cf.Scores) -> None:
     options: dict[str, Any] = {"sizes": [5, 10], "repeats": 12, "seed": 11, "resamples": 200}
     tests = ["anova-2", "randomisation"]
-    expected = split_topics(scores, tests, **options).repeated
+    expected = split_topics(scores, tests, **options).by_repeat
     for backend in (None, "threading", "serial"):
         found = split_topics(scores, tests, jobs=2, backend=backend, **options)
-        assert found.repeated.equals(expected), backend
+        assert found.by_repeat.equals(expected), backend
 
 
 def test_dask_cluster(scores: cf.Scores) -> None:
@@ -59,7 +59,7 @@ def test_dask_cluster(scores: cf.Scores) -> None:
     import joblib
 
     options = {"sizes": [5], "repeats": 25, "seed": 11}
-    expected = split_topics(scores, ["anova-2", "t"], **options).repeated  # type: ignore[arg-type]
+    expected = split_topics(scores, ["anova-2", "t"], **options).by_repeat  # type: ignore[arg-type]
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -69,8 +69,8 @@ def test_dask_cluster(scores: cf.Scores) -> None:
         named = split_topics(scores, ["anova-2", "t"], backend="dask", jobs=2, **options)  # type: ignore[arg-type]
         with joblib.parallel_config("dask"):
             around = split_topics(scores, ["anova-2", "t"], **options)  # type: ignore[arg-type]
-    assert named.repeated.equals(expected)
-    assert around.repeated.equals(expected)
+    assert named.by_repeat.equals(expected)
+    assert around.by_repeat.equals(expected)
 
 
 def test_unknown_backend() -> None:
@@ -111,7 +111,7 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
         split_topics(other, ["t"], sizes=[5], repeats=2, folder=tmp_path / "x")
     # More of the same is no other study.
     more = split_topics(scores, ["t"], sizes=[5, 10], repeats=25, folder=tmp_path / "x")
-    assert more.repeated.equals(split_topics(scores, ["t"], sizes=[5, 10], repeats=25).repeated)
+    assert more.by_repeat.equals(split_topics(scores, ["t"], sizes=[5, 10], repeats=25).by_repeat)
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "thesis.doc").write_text("all I have")
     with pytest.raises(PolicyError, match=r"contains 'thesis.doc', but no study.json"):
@@ -130,7 +130,7 @@ def study(folder: Path, out: Path) -> None:
     scores = cf.Scores(values, [f"q{k}" for k in range(20)], [f"s{k}" for k in range(8)])  # type: ignore[arg-type]
     options: dict[str, Any] = {"sizes": [5, 10], "repeats": 40, "seed": 6, "resamples": 400}
     found = split_topics(scores, ["anova-2", "bootstrap"], folder=folder, **options)
-    found.repeated.write_parquet(out)
+    found.by_repeat.write_parquet(out)
 
 
 SCRIPT = f"""

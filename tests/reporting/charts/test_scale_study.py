@@ -16,7 +16,7 @@ from cranfield.reporting.charts.studies import scale_pairs_chart, scale_tau_char
 @cache
 def study() -> ScaleStudy:
     covid = cf.bundled.trec_covid()
-    judged = cf.judge(covid.runs[:12], covid.qrels).binary()
+    judged = cf.judge(covid.runs[:12], covid.qrels).binarise()
     return study_scales(judged, ["P", "RR", "AP", "RBP(p=0.5)"], cutoffs=[5, 10], tests=())
 
 

@@ -158,7 +158,7 @@ def ppi_grades(
 
 def _check_sample(human: Qrels, judge: Judge) -> None:
     """Refuse judgments whose inclusion probabilities differ within a grade of the judge."""
-    judgments, is_sampled = human.to_polars(), pl.col("grade") >= human.lowest_judged()
+    judgments, is_sampled = human.to_polars(), pl.col("grade") >= human.find_lowest_judged_grade()
     if "stratum" in judgments.columns and "inclusion" not in judgments.columns:
         judgments = judgments.with_columns(inclusion=is_sampled.mean().over("topic", "stratum"))
     if "inclusion" not in judgments.columns:

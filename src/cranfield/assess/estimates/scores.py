@@ -331,7 +331,7 @@ def ppi_scores(
     >>> import cranfield as cf
     >>> import polars as pl
     >>> covid = cf.bundled.trec_covid()
-    >>> people = covid.qrels.restricted(covid.qrels.codes < 20)
+    >>> people = covid.qrels.restrict(covid.qrels.codes < 20)
     >>> judge = covid.qrels.to_polars().with_columns(grade=(pl.col("grade") + 2) // 2)
     >>> estimate = cf.assess.ppi_scores(covid.runs[:3], people, judge, "nDCG@10")
     >>> estimate

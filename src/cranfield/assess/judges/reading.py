@@ -191,7 +191,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         if column_names is not None or not is_utf8(encoding):
             kind = type(data).__name__
             raise PolicyError(f"columns and encoding apply to files and tables, got {kind}")
-        judge = data if isinstance(data, Judge) else Judge(name or "judge", data.flat())
+        judge = data if isinstance(data, Judge) else Judge(name or "judge", data.merge_subtopics())
         return judge if name is None else replace(judge, name=name)
     schema = set_grade_kind(_LABELS, options["grades"])
     if isinstance(data, (str, PathLike)):
@@ -323,7 +323,7 @@ class Panel:
 
 def drop_unsampled(human: Qrels) -> Qrels:
     """Drop documents outside the sample, which have grades below 0 if there are strata."""
-    return human.restricted(human.grades >= 0) if human.lowest_judged() == 0 else human
+    return human.restrict(human.grades >= 0) if human.find_lowest_judged_grade() == 0 else human
 
 
 def read_panel(
@@ -332,7 +332,7 @@ def read_panel(
     """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
     scale = None if scale is None else read_scale(scale)
-    human_labels = read_qrels(human, subtopics=False).flat()
+    human_labels = read_qrels(human, subtopics=False).merge_subtopics()
     judge_list = read_judges(judges)
     if scale is None:
         # With `scale_of_judges` and without `clip`, grades of judges may extend the scale.
@@ -428,7 +428,7 @@ def keep_judged(labels: Qrels, human: Qrels) -> Qrels:
     judgments = drop_unsampled(human).to_polars().select("topic", "doc", is_judged=True)
     rows = labels.to_polars().select("topic", "doc")
     rows = rows.join(judgments, on=["topic", "doc"], how="left", maintain_order="left")
-    return labels.restricted(rows["is_judged"].is_not_null().to_numpy())
+    return labels.restrict(rows["is_judged"].is_not_null().to_numpy())
 
 
 def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:
@@ -453,7 +453,7 @@ def set_highest_grade(judged: JudgedRuns, max_grade: int) -> JudgedRuns:
 def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
     """Count pairs by topic, human grade and grade of the judge; also return counts of labels."""
     human_labels, labels = panel.human, judge.labels
-    rows, human_rows = labels.matching_rows(human_labels)
+    rows, human_rows = labels.find_matching_rows(human_labels)
     if not human_rows.size:
         reason = f"{quote(judge.name)} labelled no document that people judged"
         pairs = (source.to_polars().row(0) for source in (labels, human_labels))
@@ -463,7 +463,7 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
             f" first judgment of {judgment}",
             source=labels.origin.name,
         )
-    n_in_topics = int((human_labels.codes_of(labels.topics)[labels.codes] >= 0).sum())
+    n_in_topics = int((human_labels.find_codes(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size
     # Only human judgments can have grades below 0 here, which count as the lowest grade.

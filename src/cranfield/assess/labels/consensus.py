@@ -577,7 +577,7 @@ class Stopped(Result):
     @property
     def labels(self) -> Labels:
         """Labels that were used."""
-        return self.all_labels.restricted(self.used)
+        return self.all_labels.restrict(self.used)
 
     @property
     def n_used_by_pair(self) -> Ints:

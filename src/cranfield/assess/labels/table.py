@@ -162,7 +162,7 @@ class Labels(Result):
         ratings[self.pair, self.worker] = self.grade
         return ratings
 
-    def restricted(self, mask: Bools) -> Labels:
+    def restrict(self, mask: Bools) -> Labels:
         """Return a subset of the labels.
 
         Topics, workers and grades remain; pairs without a label are removed.
@@ -183,7 +183,7 @@ class Labels(Result):
         --------
         >>> from cranfield.assess import read_labels
         >>> labels = read_labels([("q1", "d1", "ann", 1), ("q1", "d2", "bob", 0)])
-        >>> labels.restricted(labels.grade > 0)
+        >>> labels.restrict(labels.grade > 0)
         Labels(1 label of 1 pair by 2 workers, grades 0, 1)
         """
         rows = find_selected_rows(mask, len(self))

@@ -168,7 +168,7 @@ class Pool(Result, Rankings):
         judgments = read_judgments(qrels)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         if judgments is not None:
-            docs, rows = self.matching_rows(judgments)
+            docs, rows = self.find_matching_rows(judgments)
             grades[docs] = judgments.grades[rows]
         if negative == "unjudged":
             grades[grades < 0] = UNJUDGED
@@ -276,11 +276,11 @@ def read_judgments(qrels: Any, reader: Callable[[Any], Qrels] | None = None) -> 
         return None
     try:
         judgments = read_qrels(qrels, ungraded="drop") if reader is None else reader(qrels)
-        is_judged = judgments.grades >= judgments.lowest_judged()
+        is_judged = judgments.grades >= judgments.find_lowest_judged_grade()
         if not is_judged.any():
             rows = inflect(len(judgments), "row")
             raise UngradedError(f"none of {rows} is judged", source=judgments.origin.name)
-        return (judgments if is_judged.all() else judgments.restricted(is_judged)).flat()
+        return (judgments if is_judged.all() else judgments.restrict(is_judged)).merge_subtopics()
     except UngradedError as error:
         warn(f"{error}: no document has been judged yet")
         return None

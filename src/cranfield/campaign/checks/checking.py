@@ -349,7 +349,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     if ties not in {"rank", "file"}:
         has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        rank_order = order if has_rank.all() else order_documents(run.restricted(has_rank), ties)
+        rank_order = order if has_rank.all() else order_documents(run.restrict(has_rank), ties)
         n_contradictions = rank_order.n_contradictions
         n_pairs = len(rank_order.run) - len(rank_order.run.topics)
         maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
@@ -398,7 +398,7 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
     index = DocIndex(docs)
     is_parquet = Source(str(path)).suffix == ".parquet"
     for documents in _read_parquet_documents(path) if is_parquet else _read_first_words(path):
-        is_missing[index.matching_rows(documents)[1]] = False
+        is_missing[index.find_matching_rows(documents)[1]] = False
         if not is_missing.any():
             break
     return is_missing
@@ -485,7 +485,7 @@ def check_metadata(
         faults.add("metadata-twice", f"ir_metadata: {reason}", line)
     if rules is None:
         return metadata
-    for problem in metadata.problems(rules.required, rules.placeholders):
+    for problem in metadata.find_problems(rules.required, rules.placeholders):
         faults.add(f"metadata-{problem.kind}", f"ir_metadata: {problem}", line)
     metadata_tag = metadata.get("tag")
     if metadata_tag is not None and tag is not None and metadata_tag != tag:

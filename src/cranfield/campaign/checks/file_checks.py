@@ -292,7 +292,7 @@ def _compare(
         # An error is raised if the judgments and the runs have no topic in common, and warnings
         # name runs by number; the faults below state the same.
         with suppress(InputError), collect_warnings():
-            judged = judge([run.renamed(name) for name, run in readable_runs.items()], judgments)
+            judged = judge([run.rename(name) for name, run in readable_runs.items()], judgments)
             coverage = {row.system: row for row in judged.coverage.systems}
     tags = Counter(run.name for run in readable_runs.values())
     depths = {name: int(np.bincount(run.codes).max()) for name, run in readable_runs.items()}

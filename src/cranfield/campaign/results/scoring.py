@@ -170,7 +170,7 @@ class CachedRuns(Scorable):
     def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         return [self.values[str(measure)] for measure in measures]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         return describe_judging(self.policies, measure, self.max_grade)
 
 

@@ -1,4 +1,5 @@
 from .campaigns import *
+from .comparisons import *
 from .declaring import *
 from .hints import *
 from .judging import *

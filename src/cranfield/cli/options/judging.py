@@ -363,7 +363,7 @@ JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 
 
 def list_run_paths(runs: cf.Runs) -> list[str]:
-    return [path for k in range(len(runs)) if (path := runs.path(k)) is not None]
+    return [path for k in range(len(runs)) if (path := runs.get_path(k)) is not None]
 
 
 def compute_from_runs(

@@ -277,9 +277,9 @@ def _detect_head_layout(
         return None
     numbered_lines = islice(iterate_text_lines(head[:_HEAD_BYTES]), 1, _HEAD_LINES)
     lines = [line.decode("latin-1") for _, line in numbered_lines]
-    others = [_detect_line_layout(line, kind, separator, parse_grade) for line in lines]
-    is_same = len(others) == 2 and others[0] is others[1]
-    return (others[0] if is_same else None) or layout
+    next_layouts = [_detect_line_layout(line, kind, separator, parse_grade) for line in lines]
+    is_same = len(next_layouts) == 2 and next_layouts[0] is next_layouts[1]
+    return (next_layouts[0] if is_same else None) or layout
 
 
 def _detect_line_layout(
@@ -640,8 +640,8 @@ def _check_further_columns(fields: list[str], layout: Layout) -> None:
     )
 
 
-def _make_ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
-    reason = f"expected {expected} columns as in the previous lines, got {width}"
+def _make_ragged_error(expected_width: int, width: int, source: str, line: int) -> InputError:
+    reason = f"expected {expected_width} columns as in the previous lines, got {width}"
     return InputError(reason + _JOINED_LINES_HINT, source=source, line=line)
 
 

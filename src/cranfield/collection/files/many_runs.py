@@ -98,7 +98,7 @@ class Runs(Sequence[Run]):
             if index not in names:
                 # Unnamed runs are read for their tags.
                 tags = [self[i].name if name is None else name for i, name in enumerate(names)]
-                stems = [*map(self.stem, range(len(self)))]
+                stems = [*map(self.get_stem, range(len(self)))]
                 index = find_label(index, make_distinct_names(tags, stems), "run")
             else:
                 index = names.index(index)
@@ -113,7 +113,7 @@ class Runs(Sequence[Run]):
             raise convert_error(error, BadRunError) from None
 
     def __iter__(self) -> Iterator[Run]:
-        with self.skipping() as skip:
+        with self.report_skipped_runs() as skip:
             for i in range(len(self)):
                 try:
                     run = self[i]
@@ -126,7 +126,7 @@ class Runs(Sequence[Run]):
         return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
-    def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
+    def report_skipped_runs(self) -> Iterator[Callable[[int, BadRunError], None]]:
         """Yield a function that records a skipped run; then warn, or raise if all are skipped."""
         self.skipped = {}
 
@@ -152,7 +152,7 @@ class Runs(Sequence[Run]):
         }
         return {name: value for name, value in settings.items() if value}
 
-    def stem(self, index: int) -> str | None:
+    def get_stem(self, index: int) -> str | None:
         """Return the stem of the file, as :func:`find_stems` does; None without one or if named."""
         return self._stems[index]
 
@@ -163,30 +163,30 @@ class Runs(Sequence[Run]):
         )
         return find_stems([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
-    def path(self, index: int) -> str | None:
+    def get_path(self, index: int) -> str | None:
         """Return the path or ir_datasets id of the run; None for a run in memory."""
         data = self._items[index][1]
         return fspath(data) if isinstance(data, (str, PathLike)) else None
 
-    def size(self, index: int) -> int:
+    def estimate_size(self, index: int) -> int:
         """Estimate the decompressed size of the file in bytes; 0 without a file."""
-        path = self.path(index)
+        path = self.get_path(index)
         return 0 if path is None else Source(path).size
 
-    def picklable(self, index: int) -> Runs:
+    def make_picklable(self, index: int) -> Runs:
         """Return one run in a form that can be pickled: its path, or else the run itself."""
-        (name, data), path = self._items[index], self.path(index)
+        (name, data), path = self._items[index], self.get_path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
         is_file = not path.startswith("irds:")
         file = replace(Source.from_path(data), folder=str(Path.cwd())) if is_file else path
         runs = self._with_items([(name, file)])
-        runs._stems = [self.stem(index)]
+        runs._stems = [self.get_stem(index)]
         return runs
 
     def _repr_html_(self) -> str:
         names = [
-            self.stem(index) or "in memory" if name is None else name
+            self.get_stem(index) or "in memory" if name is None else name
             for index, (name, _) in enumerate(self._items)
         ]
         return render_frame(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))

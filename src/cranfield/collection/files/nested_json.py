@@ -100,7 +100,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
         return None
     value = "score" if kind == "run" else "grade"
     rows: list[tuple[Any, ...]] = []
-    others: dict[str, list[Any]] = {}
+    other_columns: dict[str, list[Any]] = {}
     has_scores = has_order = False
     is_listed: dict[tuple[str, str], bool] = {}
     states: dict[tuple[str, str], None] = {}
@@ -125,7 +125,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
                     )
                 if docs:
                     is_listed[key] = is_list
-                append_columns(others, len(rows), numbers, max(len(docs), 1))
+                append_columns(other_columns, len(rows), numbers, max(len(docs), 1))
                 has_scores |= values is not None and bool(docs)
                 has_order |= values is None
             if kind == "run" and not docs:
@@ -145,7 +145,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
         del columns["score"]
     if kind != "run" or all(system is None for system in columns[tag]):
         del columns[tag]
-    return {**columns, **others}, record_of_row
+    return {**columns, **other_columns}, record_of_row
 
 
 def _report_states(states: Collection[tuple[str, str]], source: str) -> None:

@@ -163,7 +163,7 @@ def read_qrels(
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and (qrels := create_dict_qrels(data)) is not None:
         _warn_of_unjudged(data)
-        return qrels.detached()
+        return qrels.detach()
     names = request_columns(columns, "qrels", None)
     rows = _read_rows(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.table is not None:
@@ -292,9 +292,9 @@ def read_run(
     separator
         As for :func:`read_qrels`.
     numbers
-        Meaning of the third column in text with three columns (topic, document, number); `auto`
-        detects it for each file. `auto` (default) refuses whole numbers that may be either `ranks`
-        or `scores`.
+        Meaning of the third column in text with three columns (topic, document, number): `ranks`,
+        `scores`, or `auto` (default), which detects the meaning for each file and refuses whole
+        numbers that may be either.
     on_duplicate
         As for :func:`read_qrels`; `best` keeps the document with the best score.
     chunk_separator
@@ -328,7 +328,7 @@ def read_run(
     if isinstance(data, Run):
         if lower_is_better:
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
-        return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
+        return _merge_chunks(data if name is None else data.rename(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBER_MEANINGS)
     location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
@@ -336,7 +336,7 @@ def read_run(
     if isinstance(data, dict) and has_defaults and not lower_is_better:
         run = create_dict_run(data, "run" if name is None else name, location)
         if run is not None:
-            return _merge_chunks(run.detached(), chunk_separator)
+            return _merge_chunks(run.detach(), chunk_separator)
     names = request_columns(columns, "run", system)
     rows = _read_rows(data, names, format, encoding, separator)
     scores, ranks = _read_scores(rows, numbers)
@@ -384,7 +384,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     """Refuse a column that splits topics into rankings; warn of a first rank that occurs twice."""
     codes, ranks = run.codes, run.ranks
     # Ranks that are all equal are placeholders.
-    if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
+    if ranks is None or run.is_unranked is not None or (ranks == ranks[:1]).all():
         if table is not None:
             table.refuse_parts(PARTS_OF_RUNS, codes)
         return
@@ -398,13 +398,13 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
         table.refuse_parts(PARTS_OF_RUNS, codes, ranks)
     order = np.lexsort((run.scores, ranks, codes))
     codes, ranks, scores = codes[order], ranks[order], run.scores[order]
-    first = np.flatnonzero(np.diff(codes, prepend=-1))
-    last = np.append(first[1:], codes.size) - 1
-    second = np.minimum(first + 1, last)
+    firsts = np.flatnonzero(np.diff(codes, prepend=-1))
+    lasts = np.append(firsts[1:], codes.size) - 1
+    next_rows = np.minimum(firsts + 1, lasts)
     # Documents of equal score may share a rank; a single shared rank may be a system's mistake.
-    is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
-    is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
-    for row in first[is_shared][:1]:
+    is_shared = (ranks[firsts] == ranks[next_rows]) & (scores[firsts] < scores[next_rows])
+    is_shared &= (ranks[firsts] < ranks[lasts]) & (ranks[lasts] - ranks[firsts] < lasts - next_rows)
+    for row in firsts[is_shared][:1]:
         warn(
             f"{run.origin.name}: rank {ranks[row]} occurs twice in topic"
             f" {quote(run.topics[codes[row]])}, with different scores; if the topic has several"
@@ -416,18 +416,18 @@ def _drop_repeats(
     rows: _InputRows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
 ) -> tuple[_InputRows, dict[str, Any]]:
     """Return the rows without repeated documents, and the scores and ranks of a run."""
-    unranked = None
+    is_unranked = None
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
-        unranked = rows.frame["rank"].is_null().to_numpy()
-    values: dict[str, Any] = {"scores": scores, "ranks": ranks, "unranked": unranked}
-    selected = rows.find_rows_without_repeats(on_duplicate, scores)
-    if selected is None:
+        is_unranked = rows.frame["rank"].is_null().to_numpy()
+    values: dict[str, Any] = {"scores": scores, "ranks": ranks, "is_unranked": is_unranked}
+    selected_rows = rows.find_rows_without_repeats(on_duplicate, scores)
+    if selected_rows is None:
         return rows, values
     if on_duplicate == "best":
-        selected, values = find_best_rows(rows.codes, rows.frame["doc"], **values)
+        selected_rows, values = find_best_rows(rows.codes, rows.frame["doc"], **values)
     else:
-        values = {k: None if v is None else v[selected] for k, v in values.items()}
-    return rows.select(selected), values
+        values = {k: None if v is None else v[selected_rows] for k, v in values.items()}
+    return rows.select(selected_rows), values
 
 
 def _merge_chunks(run: Run, separator: str | None) -> Run:
@@ -436,7 +436,7 @@ def _merge_chunks(run: Run, separator: str | None) -> Run:
         return run
     if separator == "":
         raise PolicyError("chunk_separator must not be empty, got ''")
-    return run.merged(separator)
+    return run.merge_chunks(separator)
 
 
 def read_systems_table(
@@ -698,8 +698,8 @@ def _add_grades(
     start = 0
     for frame in frames:
         values = grades.find_grades(frame["grade"])
-        if (unknown := values.is_null()).any():
-            row = int(unknown.arg_true()[0])
+        if (is_unknown := values.is_null()).any():
+            row = int(is_unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
             reason = grades.describe_missing_grade(text)
             raise origin.make_row_error(start + row, reason, topic, doc)
@@ -853,9 +853,9 @@ def _interpret_numbers(
             meaning = f"third column read as ranks ({issues})"
             warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
         return as_ranks
-    lowest, longest = sorted_values[starts], int((ends - starts).max()) + 1
+    lowest, max_length = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
-    is_far_from_1 = lowest.min() > longest and not is_dense
+    is_far_from_1 = lowest.min() > max_length and not is_dense
     if not n_rises or (n_falls and (not has_few_shared or is_far_from_1)):
         return values, None
     description = "whole numbers that neither count up from 1 nor decrease within each topic"

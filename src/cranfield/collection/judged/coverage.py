@@ -54,7 +54,7 @@ class SystemCoverage:
     n_unjudged, n_unjudged_10, n_unjudged_100
         Number of these documents without a judgment.
     n_tied
-        Number of documents of the run that share their score with another one of the topic.
+        Number of documents of the run that are tied with another one of the topic.
     n_contradictions
         Number of pairs of adjacent scores of a topic whose ranks have the opposite order; 0 if ties
         are resolved by `rank` or `file`.
@@ -155,10 +155,10 @@ class Coverage:
         ):
             if rows := [row for row in self.systems if topics_of(row)]:
                 topics = max(map(topics_of, rows), key=len)
-                worst = next(row for row in rows if len(topics_of(row)) == len(topics))
+                worst_row = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
                     f"{_name_systems(rows, systems)} {description}"
-                    f" ({_name_worst(worst.system, systems)}{inflect(len(topics), 'topic')}:"
+                    f" ({_name_worst(worst_row.system, systems)}{inflect(len(topics), 'topic')}:"
                     f" {list_some(map(quote, topics), 5)})"
                 )
         topics = (find_similar_ids(row.extra, row.missing) for row in self.systems)
@@ -192,20 +192,20 @@ class Coverage:
         if not rows:
             return
         rate_of = attrgetter("unjudged_at_10")
-        best, worst = min(rows, key=rate_of), max(rows, key=rate_of)
+        low, high = min(rows, key=rate_of), max(rows, key=rate_of)
         systems = [row.system for row in self.systems]
         if affected := [row for row in rows if row.unjudged_at_10 > MAX_UNJUDGED]:
             subject = _name_systems(affected, systems)
             yield (
                 f"{subject} more than {MAX_UNJUDGED:.0%} unjudged documents in the top 10"
-                f" ({_name_worst(worst.system, systems)}{worst.unjudged_at_10:.1%})"
+                f" ({_name_worst(high.system, systems)}{high.unjudged_at_10:.1%})"
             )
-        elif exceeds_unjudged_difference(worst.unjudged_at_10 - best.unjudged_at_10):
+        elif exceeds_unjudged_difference(high.unjudged_at_10 - low.unjudged_at_10):
             yield (
                 "the proportion of unjudged documents in the top 10 differs between systems, from"
-                f" {best.unjudged_at_10:.1%} in {quote(best.system)} to"
-                f" {worst.unjudged_at_10:.1%} in {quote(worst.system)}, so their comparison may be"
-                " biased"
+                f" {low.unjudged_at_10:.1%} in {quote(low.system)} to"
+                f" {high.unjudged_at_10:.1%} in {quote(high.system)}, so their comparison may"
+                " be biased"
             )
 
     @property
@@ -233,10 +233,10 @@ def describe_contradictions(counts: Mapping[str, int]) -> list[str]:
     affected = [name for name, count in counts.items() if count]
     if not affected:
         return []
-    worst = max(affected, key=counts.__getitem__)
+    system = max(affected, key=counts.__getitem__)
     return [
         f"{_name_systems(affected, [*counts])} ranks that contradict the scores"
-        f" ({_name_worst(worst, [*counts])}{inflect(counts[worst], 'contradiction')});"
+        f" ({_name_worst(system, [*counts])}{inflect(counts[system], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders all documents by rank"
     ]
 
@@ -299,7 +299,7 @@ class Scorable:
         """Return the scores by each measure, of shape (topics, systems); NaN without a score."""
         return [measure.score(self) for measure in measures]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the settings that determine the scores of a measure."""
         return {}
 

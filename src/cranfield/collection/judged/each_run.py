@@ -85,7 +85,7 @@ class JudgedRun(_CompactArrays):
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
-        Arrays like `NO_TIES` and `NO_TIE_GROUPS`, with topics in place of cells.
+        Arrays like `rows.NO_TIES` and `rows.NO_TIE_GROUPS`, with topics in place of cells.
     """
 
     name: str
@@ -186,7 +186,7 @@ def assemble_runs(
     judgment_rows = np.flatnonzero(topic >= 0)
     sort_keys = (topic[judgment_rows] << 32) - grade[judgment_rows]
     judgment_rows = judgment_rows[np.argsort(sort_keys, kind="stable")]
-    lowest_judged = qrels.lowest_judged(policies.negative)
+    lowest_judged = qrels.find_lowest_judged_grade(policies.negative)
     table = np.concatenate(rows, axis=1)
     if (table[0, 1:] < table[0, :-1]).any():
         # Topics without judgments can change the order of the others.
@@ -200,7 +200,7 @@ def assemble_runs(
         topics=tuple(topics),
         systems=tuple(names),
         documents=documents,
-        retrieved=retrieved,
+        n_retrieved=retrieved,
         judgments=Judgments(
             shape[0],
             topic[judgment_rows],
@@ -209,7 +209,7 @@ def assemble_runs(
             policies.max_grade or max(qrels.max_grade, 0),
             {name: values[judgment_rows] for name, values in qrels.columns.items()},
         ),
-        scored=scored,
+        is_scored=scored,
         policies=policies,
         coverage=_count_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
         side_data=_collect_side_data(
@@ -290,7 +290,7 @@ def _collect_side_data(
         )
     intents = supplements.intents
     if intents is not None:
-        intents = intents.select_topics(qrels.codes_of(topics), judgment_rows)
+        intents = intents.select_topics(qrels.find_codes(topics), judgment_rows)
     return SideData(by_name.get("lengths"), groups, intents)
 
 
@@ -302,11 +302,11 @@ def _count_coverage(
     documents: Rows,
     lowest_judged: int,
 ) -> Coverage:
-    judged = documents.where(documents.grade >= lowest_judged)
+    judged_rows = documents.where(documents.grade >= lowest_judged)
     counts: dict[str, Ints] = {}
     for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
         counts[f"n_retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
-        n_judged = judged.where(judged.rank <= depth).count.sum(axis=0)
+        n_judged = judged_rows.where(judged_rows.rank <= depth).count.sum(axis=0)
         counts[f"n_unjudged{suffix}"] = n_retrieved - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(
@@ -378,7 +378,7 @@ def map_runs(
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
         outcomes = _run_in_workers(runs, function, jobs=jobs or count_processors(), backend=backend)
-    with closing(outcomes), runs.skipping() as skip:
+    with closing(outcomes), runs.report_skipped_runs() as skip:
         for n_done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
                 skip(n_done - 1, outcome.error)
@@ -416,10 +416,10 @@ def _run_in_threads(
     runs: Runs, function: RunFunction[Value], jobs: int | None
 ) -> Generator[_Outcome[Value], None, None]:
     def call(i: int) -> _Outcome[Value]:
-        return _Outcome.from_call(lambda: function(runs[i], runs.stem(i)))
+        return _Outcome.from_call(lambda: function(runs[i], runs.get_stem(i)))
 
     # One thread more than processors, as a thread waits while polars reads in threads of its own.
-    sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
+    sizes = sorted((runs.estimate_size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
     n_workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
     if n_workers > 1 and len(runs) > 1:
@@ -436,7 +436,7 @@ def _run_in_workers(
     runs: Runs, function: RunFunction[Value], **options: Any
 ) -> Generator[_Outcome[Value], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.from_call(partial(runs.picklable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.from_call(partial(runs.make_picklable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Value]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **options):
@@ -452,5 +452,5 @@ def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outc
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
     with limit_threads(1):
-        outcome = _Outcome.from_call(lambda: function(runs[0], runs.stem(0)))
+        outcome = _Outcome.from_call(lambda: function(runs[0], runs.get_stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -76,14 +76,14 @@ class SideData:
             lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
-    def condensed(self, judged: Rows) -> SideData:
+    def condense(self, judged: Rows) -> SideData:
         """Return the side data of judged documents, at their ranks in condensed lists."""
-        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condense)
 
-    def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> SideData:
+    def permute_ties(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> SideData:
         """Return the side data with tied documents in another order."""
         return self._map(
-            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permuted(shift)
+            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permute_ties(shift)
         )
 
     def _map(
@@ -117,11 +117,11 @@ class JudgedRuns(Scorable):
         Labels, in order.
     documents
         The retrieved documents that occur in the judgments.
-    retrieved
+    n_retrieved
         Number of documents that each system retrieved for each topic; shape (topics, systems).
     judgments
         The judgments, for recall bases and ideal rankings.
-    scored
+    is_scored
         Mask of the cells that are scored under the topic policy; shape (topics, systems).
     policies
         Policies of judging.
@@ -141,9 +141,9 @@ class JudgedRuns(Scorable):
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     documents: Rows
-    retrieved: Ints
+    n_retrieved: Ints
     judgments: Judgments
-    scored: NDArray[np.bool_]
+    is_scored: NDArray[np.bool_]
     policies: Policies
     coverage: Coverage
     side_data: SideData = field(default_factory=SideData)
@@ -152,7 +152,7 @@ class JudgedRuns(Scorable):
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for array in (self.retrieved, self.scored):
+        for array in (self.n_retrieved, self.is_scored):
             make_read_only(array)
 
     @property
@@ -177,9 +177,9 @@ class JudgedRuns(Scorable):
                     f"the grades of {documents} differ by subtopic; the highest grade is used"
                     f" for {list_some(affected, 3)}"
                 )
-        return [np.where(self.scored, measure.score(self), np.nan) for measure in measures]
+        return [np.where(self.is_scored, measure.score(self), np.nan) for measure in measures]
 
-    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+    def describe_settings(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the scale of grades, and the settings of reading."""
         settings = describe_judging(self.policies, measure, self.max_grade)
         return settings | dict(self.side_data.settings)
@@ -212,24 +212,24 @@ class JudgedRuns(Scorable):
             lambda: replace(
                 self,
                 documents=self.documents.where(self.documents.rank <= cutoff),
-                retrieved=np.minimum(self.retrieved, cutoff),
+                n_retrieved=np.minimum(self.n_retrieved, cutoff),
                 side_data=self.side_data.top(cutoff),
                 views={},
             ),
         )
 
-    def condensed(self) -> JudgedRuns:
+    def condense(self) -> JudgedRuns:
         """Return the runs without unjudged documents (Sakai 2013, section 2.2)."""
-        return self.view("condensed", self._condense)
+        return self.view("condensed", self._make_condensed)
 
-    def _condense(self) -> JudgedRuns:
+    def _make_condensed(self) -> JudgedRuns:
         judged = self.judged()
         documents = replace(judged, rank=judged.seen, gains=np.empty(0), source=(judged, None))
         view = replace(
             self,
             documents=documents,
-            retrieved=documents.count,
-            side_data=self.side_data.condensed(judged),
+            n_retrieved=documents.count,
+            side_data=self.side_data.condense(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
             views={},
@@ -237,13 +237,13 @@ class JudgedRuns(Scorable):
         view.views["condensed"] = view
         return view
 
-    def permuted(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
+    def permute_ties(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
         """Return the runs with tied documents in another order; see :func:`permute_ties`."""
         groups = self.tie_groups
         return replace(
             self,
             documents=permute_ties(self.documents, groups, shift),
-            side_data=self.side_data.permuted(groups, shift),
+            side_data=self.side_data.permute_ties(groups, shift),
             views={},
         )
 
@@ -259,7 +259,7 @@ class JudgedRuns(Scorable):
     def _select_rows(self, key: Any, low: int) -> Rows:
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
-    def binary(self, rel: int = 1) -> JudgedRuns:
+    def binarise(self, rel: int = 1) -> JudgedRuns:
         """Return the runs with binary grades: 1 for grades >= rel, 0 for other judged grades."""
         check_integer("rel", rel, 0)
         low = self.judgments.judged_from
@@ -305,8 +305,7 @@ class JudgedRuns(Scorable):
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
-        requirement = f"{name} requires document lengths: lengths=..."
-        return _require(self.side_data.lengths, requirement)
+        return _require(self.side_data.lengths, f"{name} requires document lengths: lengths=...")
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
@@ -314,9 +313,7 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = (
-            f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
-        )
+        requirement = f"{name} requires search sessions: evaluate_sessions, or `cranfield sessions`"
         return _require(self.side_data.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
@@ -428,20 +425,20 @@ def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
 
 
 def make_grade_runs(
-    runs: Ints, judged: Ints, max_grade: int, *, every_grade: bool = False
+    runs: Ints, judged: Ints, max_grade: int, *, has_every_grade: bool = False
 ) -> JudgedRuns:
     """Return judged runs of one topic from an array of grades, shape (runs, ranks).
 
     Each run is a system, and ends where its grades are below 0. `judged` has the grades of the
-    topic's documents, in descending order. With `every_grade` a second topic, for which nothing is
-    retrieved, has a document of each grade up to `max_grade`, for measures whose gains depend on
+    topic's documents, in descending order. With `has_every_grade` a second topic, for which nothing
+    is retrieved, has a document of each grade up to `max_grade`, for measures whose gains depend on
     the grades that occur.
     """
-    n_runs, n_topics = len(runs), 1 + every_grade
+    n_runs, n_topics = len(runs), 1 + has_every_grade
     run, rank = np.nonzero(runs >= 0)
     retrieved = np.zeros((n_topics, n_runs), dtype=np.int64)
     retrieved[0] = np.bincount(run, minlength=n_runs)
-    further_grades = np.arange(max_grade * every_grade, -every_grade, -1)
+    further_grades = np.arange(max_grade * has_every_grade, -has_every_grade, -1)
     return JudgedRuns(
         ("topic", "every grade")[:n_topics],
         tuple(map(str, range(n_runs))),
@@ -548,7 +545,7 @@ def _build_intent_block(
         judged,
         topics=tuple(labels),
         documents=Rows(cell, documents.rank[rows], document_grades, shape),
-        retrieved=judged.retrieved[topic],
+        n_retrieved=judged.n_retrieved[topic],
         judgments=Judgments(
             topic.size,
             intent_of,
@@ -556,7 +553,7 @@ def _build_intent_block(
             low,
             judgments.max_grade,
         ),
-        scored=judged.scored[topic],
+        is_scored=judged.is_scored[topic],
         side_data=side_data,
         views={},
     )

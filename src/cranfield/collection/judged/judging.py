@@ -382,9 +382,9 @@ def judge(
             **options,
         )
     _refuse_chunks(by_subtopic, run_list.settings.get("chunk separator"))
-    judgments = by_subtopic.flat()
+    judgments = by_subtopic.merge_subtopics()
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
-    aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
+    aspect_qrels = {k: read_qrels(v).merge_subtopics() for k, v in (aspects or {}).items()}
 
     exclusion = Exclusion.read(exclude)
     judge_run = _RunJudge(
@@ -432,7 +432,7 @@ def judge(
                 f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
                 " grade 0 on this aspect"
             )
-    return judged.condensed() if policy.unjudged == "condensed" else judged
+    return judged.condense() if policy.unjudged == "condensed" else judged
 
 
 def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
@@ -448,7 +448,7 @@ def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     """Warn of systems without a judged document: their ids may have another form."""
-    n_topics = (judged.retrieved > 0).sum(axis=0)
+    n_topics = (judged.n_retrieved > 0).sum(axis=0)
     systems = [
         row.system
         for row, n in zip(judged.coverage.systems, n_topics, strict=True)
@@ -490,7 +490,7 @@ class _RunJudge:
         if self.policies.ties == "rank":
             run.warn_of_missing_ranks()
         if self.exclusion is not None:
-            run = run.without(~self.exclusion.compute_mask(run))
+            run = run.exclude_rows(~self.exclusion.compute_mask(run))
         order = order_documents(run, self.policies.order)
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
         judged_run = replace(judged_run, n_excluded=n_rows - len(run))
@@ -507,7 +507,9 @@ def _share_side_data(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)
     side_data = replace(other.side_data, lengths=relevance.lengths, groups=groups)
-    return replace(other, scored=judged.scored, retrieved=judged.retrieved, side_data=side_data)
+    return replace(
+        other, is_scored=judged.is_scored, n_retrieved=judged.n_retrieved, side_data=side_data
+    )
 
 
 def _read_supplements(
@@ -533,8 +535,8 @@ def judge_one(
 ) -> JudgedRun:
     """Judge one run, and look up its documents in tables; the order is computed by default."""
     order = order_documents(run, policy.order) if order is None else order
-    to_qrels = qrels.codes_of(run.topics)
-    rows, source = run.matching_rows(qrels)
+    to_qrels = qrels.find_codes(run.topics)
+    rows, source = run.find_matching_rows(qrels)
     rank, topic = order.compute_ranks(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0

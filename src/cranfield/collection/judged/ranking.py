@@ -64,7 +64,7 @@ class RunOrder:
 
     @cached_property
     def n_tied(self) -> int:
-        """Number of documents that share their score with another of the same topic."""
+        """Number of documents that share their sort key with another of the same topic."""
         return int(self._groups[1].sum())
 
     @cached_property
@@ -176,9 +176,9 @@ def _make_sort_keys(run: Run, ties: str) -> SortKeys:
         if run.ranks is None:
             reason = "ties='rank' requires a column of integer ranks, got none"
             raise InputError(reason, source=run.origin.name)
-        if run.unranked is not None and run.unranked.any():
+        if run.is_unranked is not None and run.is_unranked.any():
             reason = "ties='rank' requires an integer rank in every row, got another value"
-            raise make_row_error(run, reason, int(run.unranked.argmax()))
+            raise make_row_error(run, reason, int(run.is_unranked.argmax()))
         return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)
@@ -215,11 +215,11 @@ def _argsort_codes(codes: NDArray[np.int32], n_topics: int) -> Indices:
 
 def _count_contradictions(ranks: NDArray[np.int32], is_same_topic: Bools, is_tied: Bools) -> int:
     """Count the pairs of adjacent scores of a topic whose ranks have the opposite order."""
-    first = last = ranks
-    is_backwards = is_same_topic & (first[1:] < last[:-1])
+    min_ranks = max_ranks = ranks
+    is_backwards = is_same_topic & (min_ranks[1:] < max_ranks[:-1])
     if is_backwards.any() and is_tied.any():
         # Tied documents may be in any order, but all of them precede documents of the next score.
         starts = np.flatnonzero(np.r_[True, ~is_tied])
-        first, last = np.minimum.reduceat(first, starts), np.maximum.reduceat(last, starts)
-        is_backwards = is_same_topic[starts[1:] - 1] & (first[1:] < last[:-1])
+        min_ranks, max_ranks = (f.reduceat(ranks, starts) for f in (np.minimum, np.maximum))
+        is_backwards = is_same_topic[starts[1:] - 1] & (min_ranks[1:] < max_ranks[:-1])
     return int(np.count_nonzero(is_backwards))

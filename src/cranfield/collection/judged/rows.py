@@ -144,21 +144,21 @@ class Rows:
     @property
     def count(self) -> Ints:
         """Number of rows of each cell; shape (topics, systems)."""
-        return self._table(self.sizes)
+        return self._reshape(self.sizes)
 
     @cached_property
     def cumulated(self) -> Floats:
         """Cumulated gain: the sum of the gains of the same cell up to and including each row."""
         if self.gains.size != self.cell.size:
             raise CranfieldError("expected rows with gains (Rows.with_gains), got grades only")
-        return make_read_only(self.running(self.gains))
+        return make_read_only(self.cumulate(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum the values of each cell, in order of rank; shape (topics, systems)."""
         cells = self.shape[0] * self.shape[1]
-        return self._table(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
+        return self._reshape(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
 
-    def running(self, values: NDArray[Any]) -> Floats:
+    def cumulate(self, values: NDArray[Any]) -> Floats:
         """Return the running sum of values within each cell."""
         values = np.asarray(values, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -167,7 +167,7 @@ class Rows:
                 return self._restart_in_cells(np.cumsum(values), values)
             return scan(values, self.seen, np.add)
 
-    def counted(self, is_selected: NDArray[np.bool_]) -> Ints:
+    def cumulate_counts(self, is_selected: NDArray[np.bool_]) -> Ints:
         """Return the running count of selected rows within each cell."""
         return self._restart_in_cells(np.cumsum(is_selected, dtype=np.int64), is_selected)
 
@@ -179,57 +179,57 @@ class Rows:
         out: NDArray[Any] = total - np.repeat(before, self.sizes[is_filled])
         return out
 
-    def running_product(self, values: NDArray[Any]) -> Floats:
+    def cumulate_products(self, values: NDArray[Any]) -> Floats:
         """Return the running product of values within each cell."""
         is_factor = values != 1
         if is_factor.all():
             return scan(values, self.seen, np.multiply)
         # Factors of 1 are skipped, so that the last bit of a cell does not depend on other cells.
-        product = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
-        so_far = np.append(product, 1.0)[np.cumsum(is_factor) - 1]
-        return np.where(self.counted(is_factor) > 0, so_far, 1.0)
+        factors = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
+        products = np.append(factors, 1.0)[np.cumsum(is_factor) - 1]
+        return np.where(self.cumulate_counts(is_factor) > 0, products, 1.0)
 
-    def before(self, values: NDArray[_T], start: float) -> NDArray[_T]:
+    def get_previous(self, values: NDArray[_T], start: float) -> NDArray[_T]:
         """Return the value of the previous row of the same cell; `start` for a first row."""
         out = np.empty_like(values)
         out[1:] = values[:-1]
         out[self.starts[self.sizes > 0]] = start
         return out
 
-    def after(self, values: NDArray[_T], end: float) -> NDArray[_T]:
+    def get_next(self, values: NDArray[_T], end: float) -> NDArray[_T]:
         """Return the value of the next row of the same cell; `end` for a last row."""
         out = np.empty_like(values)
         out[:-1] = values[1:]
         out[(self.starts + self.sizes - 1)[self.sizes > 0]] = end
         return out
 
-    def firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
+    def get_firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
         """Return the value of each cell's first row, `empty` without rows; (topics, systems)."""
-        return self._values_at(self.starts, values, empty)
+        return self._get_values(self.starts, values, empty)
 
-    def lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
+    def get_lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
         """Return the value of each cell's last row, `empty` without rows; (topics, systems)."""
-        return self._values_at(self.starts + self.sizes - 1, values, empty)
+        return self._get_values(self.starts + self.sizes - 1, values, empty)
 
-    def _values_at(self, rows: Ints, values: NDArray[_T], empty: float) -> NDArray[_T]:
+    def _get_values(self, rows: Ints, values: NDArray[_T], empty: float) -> NDArray[_T]:
         """Return the value of a row of each cell, `empty` without rows; (topics, systems)."""
         out = np.full(self.sizes.size, empty, dtype=values.dtype)
         out[self.sizes > 0] = values[rows[self.sizes > 0]]
-        return self._table(out)
+        return self._reshape(out)
 
-    def by_rank(self, function: Callable[[Floats], Floats]) -> Floats:
+    def map_ranks(self, function: Callable[[Floats], Floats]) -> Floats:
         """Return the value of a vectorised function of the rank for each row."""
         max_rank = int(self.rank.max(initial=0))
         by_rank: Floats = np.asarray(function(np.arange(1.0, max_rank + 1)))
         return by_rank[self.rank - 1]
 
-    def largest(self, values: NDArray[Any]) -> Floats:
+    def find_maxima(self, values: NDArray[Any]) -> Floats:
         """Return the largest value of each cell, at least 0; shape (topics, systems)."""
-        best = np.zeros(self.sizes.size)
+        out = np.zeros(self.sizes.size)
         is_filled = self.sizes > 0
         if is_filled.any():
-            best[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
-        return self._table(best)
+            out[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
+        return self._reshape(out)
 
     def where(self, is_selected: NDArray[np.bool_]) -> Rows:
         """Return the selected rows."""
@@ -251,7 +251,7 @@ class Rows:
         """Return the cell's value for each row; `per_cell` is (topics, systems) or (topics, 1)."""
         return np.repeat(np.broadcast_to(per_cell, self.shape).T.ravel(), self.sizes)
 
-    def _table(self, flat: NDArray[Any]) -> NDArray[Any]:
+    def _reshape(self, flat: NDArray[Any]) -> NDArray[Any]:
         return flat.reshape(self.shape[1], self.shape[0]).T
 
 
@@ -359,7 +359,7 @@ class Judgments:
             self.cache[key] = make_read_only(counts)
         return counts
 
-    def ideal(self, gains: Floats) -> Rows:
+    def make_ideal_ranking(self, gains: Floats) -> Rows:
         """Return the ideal ranking: the judgments with positive gains, the highest first."""
         gains = as_numbers(gains, "gains")
         # Judgments are in order of grade, which usually is the order of gains.

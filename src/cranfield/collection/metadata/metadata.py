@@ -366,7 +366,7 @@ class Metadata:
             return tuple(convert_value(path, entry) for entry in value if entry is not None) or None
         return convert_value(path, value)
 
-    def problems(
+    def find_problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
     ) -> tuple[MetadataProblem, ...]:
         """Return missing values, placeholders, and values of the wrong type outside of lists.
@@ -382,7 +382,7 @@ class Metadata:
         --------
         >>> from cranfield.collection import read_metadata
         >>> metadata = read_metadata(b"actor: {team: [a, b], name: ENTER_VALUE_HERE}")
-        >>> for problem in metadata.problems(["tag", "actor.name"]):
+        >>> for problem in metadata.find_problems(["tag", "actor.name"]):
         ...     print(problem)
         tag is missing
         actor.name is still 'ENTER_VALUE_HERE'
@@ -415,12 +415,12 @@ class Metadata:
         return format_yaml(self.values)
 
     @classmethod
-    def template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
+    def make_template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
         """Return a template with :data:`PLACEHOLDERS` at each required path.
 
         Examples
         --------
-        >>> print(Metadata.template(["tag", "actor.team", "actor.name"]).to_yaml(), end="")
+        >>> print(Metadata.make_template(["tag", "actor.team", "actor.name"]).to_yaml(), end="")
         tag: ENTER_VALUE_HERE
         actor:
           team: ENTER_VALUE_HERE
@@ -438,7 +438,7 @@ class Metadata:
             mapping.setdefault(last, PLACEHOLDERS[0])
         return cls(values)
 
-    def without(self, *paths: str) -> Metadata:
+    def drop_paths(self, *paths: str) -> Metadata:
         """Return the metadata without the values at these paths, also in lists."""
         values: Any = self.values
         for path in paths:

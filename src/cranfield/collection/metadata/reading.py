@@ -110,8 +110,8 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Parameters
     ----------
     data
-        The path of a YAML file (`.yml`, `.yaml`) or of a run with a header, which may be
-        compressed; or the YAML text as bytes.
+        The path of a YAML file (`.yml`, `.yaml`), or of a run, compressed or not, with a header;
+        or the YAML text as bytes.
 
     Returns
     -------

@@ -19,7 +19,7 @@ RESOURCES: dict[str, tuple[tuple[str, ...], str, int]] = {
 }
 """For each cost: the paths of the values to add, their unit, and the divisor of their sum."""
 
-MACHINE = (
+MACHINE_PATHS = (
     "platform.hardware.cpu.model",
     "platform.hardware.cpu.number of cores",
     "platform.hardware.gpu.model",
@@ -45,7 +45,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     -------
     dict
         For each run, the recorded costs by name, for :func:`cranfield.cost_effectiveness`: seconds,
-        CPU seconds, CPU joules, RAM joules and GPU joules; empty without metadata or resources.
+        CPU seconds, CPU joules, RAM joules and GPU joules; an empty dict if none is recorded.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
         metadata = run.metadata
         costs[run.name] = {} if metadata is None else _read_run_costs(metadata)
         if metadata is not None and costs[run.name]:
-            values = (metadata.get(path) for path in MACHINE)
+            values = (metadata.get(path) for path in MACHINE_PATHS)
             texts = (sanitise(str(value)) for value in values if value is not None)
             machines.setdefault(", ".join(texts) or "unknown", run.name)
     if len(machines) > 1:

@@ -84,7 +84,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
 
     def compute_exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the exposure of each row."""
-        weights = rows.by_rank(self.compute_weights)
+        weights = rows.map_ranks(self.compute_weights)
         if self.browsing != "cascade":
             return weights
         keys = judged.relevant(self.rel).keys
@@ -94,10 +94,10 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
 
     def sum_exposure(self, judged: JudgedRuns, power: int = 1) -> Floats:
         """Sum the exposures, raised to a power, over each ranking; shape (topics, systems)."""
-        depth = int(judged.retrieved.max(initial=0))
+        depth = int(judged.n_retrieved.max(initial=0))
         weights = self.compute_weights(np.arange(1, depth + 1)) ** power
         cumulative = np.concatenate(([0.0], np.cumsum(weights)))
-        sums = np.asarray(cumulative[judged.retrieved])
+        sums = np.asarray(cumulative[judged.n_retrieved])
         if self.browsing != "cascade":
             return sums
         # Each relevant document multiplies the weights of all ranks below by the same factor.
@@ -187,7 +187,7 @@ class InequityOfAttention(ExposureMeasure):
                 self.compute_exposure(judged, rows), rows.at(self.sum_exposure(judged))
             )
             relevance = divide(gains[rows.judgment], total_gain[rows.topic, 0])
-            has_documents, has_relevance = judged.retrieved > 0, total_gain > 0
+            has_documents, has_relevance = judged.n_retrieved > 0, total_gain > 0
         # Documents and groups without a row have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
         missing_relevance = 1.0 - rows.total(relevance)

@@ -232,9 +232,9 @@ class _ExposureRatio(
         has_divisor = (divisors > 0)[pairs.topic, pairs.grade]
         pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
         n_sides = (divisors > 0).sum(axis=1)[:, None]
-        max_ratio = pairs.largest(exposure_ratio)
+        max_ratio = pairs.find_maxima(exposure_ratio)
         # Rows have no method for the smallest value: it is the highest minus the largest distance.
-        min_ratio = max_ratio - pairs.largest(pairs.at(max_ratio) - exposure_ratio)
+        min_ratio = max_ratio - pairs.find_maxima(pairs.at(max_ratio) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
         min_ratio = np.where(pairs.count < n_sides, 0.0, min_ratio)
         return np.where(n_sides > 1, divide(min_ratio, max_ratio), 0.0)

@@ -131,7 +131,7 @@ def _sum_down_to_rows(terms: Rows, values: Floats, rows: Rows) -> Floats:
     """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
     positions = np.searchsorted(terms.keys, rows.keys, side="right") - 1
     is_same_cell = np.append(terms.cell, -1)[positions] == rows.cell
-    return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
+    return np.where(is_same_cell, np.append(terms.cumulate(values), 0.0)[positions], 0.0)
 
 
 def _yield_group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
@@ -194,6 +194,6 @@ class GroupFairnessAndRelevance(_GroupFairnessMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, probabilities = self.find_stopping_rows(judged)
-        utility = rows.by_rank(lambda rank: 1 / rank if self.relevance == "ERR" else self.p**rank)
+        utility = rows.map_ranks(lambda rank: 1 / rank if self.relevance == "ERR" else self.p**rank)
         fairness = self.compute_fairness(judged, rows, probabilities)
         return (rows.total(probabilities * utility) + fairness) / 2

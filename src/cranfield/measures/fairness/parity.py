@@ -145,9 +145,9 @@ class _PrefixParityMeasure(
         return self.info.range if self.normalised else (0.0, float("inf"))
 
     def score(self, judged: JudgedRuns) -> Floats:
-        view = judged.condensed() if self.judged_only else judged
+        view = judged.condense() if self.judged_only else judged
         rows = select_protected_rows(view, self.protected, str(self))
-        n, s = view.retrieved, rows.count
+        n, s = view.n_retrieved, rows.count
         depth = min(self.cutoff or 10**9, int(n.max(initial=0)))
         total = np.zeros(view.shape)
         for i in range(self.step, depth + 1, self.step):
@@ -282,7 +282,7 @@ class RankedGroupFairness(_ProtectedGroup):
         # Required counts increase with the length of the prefix, from 0 at rank 0.
         counts = compute_required_counts(self.cutoff, self.p, self.alpha, self.adjusted)
         required = np.array([0, *counts])
-        final_counts = required[judged.retrieved]
+        final_counts = required[judged.n_retrieved]
         # All tests pass if the j-th protected document precedes the first prefix that requires j.
         is_in_time = (rows.seen <= rows.at(final_counts)) & (required[rows.rank - 1] < rows.seen)
         return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))

@@ -174,7 +174,7 @@ class InferredAveragePrecision(RelevanceMeasure):
         # Counts of documents of the pool above each relevant document.
         n_above, n_relevant = pool.seen[hit_rows] - 1, hits.seen - 1
         is_unsampled = pool.grade < 0
-        n_unsampled = pool.counted(is_unsampled)[hit_rows] if is_unsampled.any() else 0
+        n_unsampled = pool.cumulate_counts(is_unsampled)[hit_rows] if is_unsampled.any() else 0
         n_judged = n_above - n_unsampled
         proportion = (n_relevant + INFAP_EPSILON) / (n_judged + 2 * INFAP_EPSILON)
         precision = 1.0 / hits.rank + n_above / hits.rank * proportion

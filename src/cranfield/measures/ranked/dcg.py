@@ -57,7 +57,7 @@ class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectatio
 
     def sum_discounted_gains(self, rows: Rows) -> Floats:
         """Sum the discounted gains of rows; shape (topics, systems)."""
-        return rows.total(rows.gains / rows.by_rank(self.discount.compute_divisors))
+        return rows.total(rows.gains / rows.map_ranks(self.discount.compute_divisors))
 
 
 _PARAMETER_SOURCES = {
@@ -124,7 +124,7 @@ class nDCG(DCGMeasure):
 
 
 def _discount_gains(rows: Rows) -> Floats:
-    return rows.gains / rows.by_rank(lambda rank: np.log2(rank + 1))
+    return rows.gains / rows.map_ranks(lambda rank: np.log2(rank + 1))
 
 
 @measure(
@@ -145,9 +145,9 @@ class nDCGAtRelevant(GainMeasure):
         if not ideal.cell.size:
             return np.zeros(judged.shape)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
-        ideal_dcg, _ = look_up_total(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
+        ideal_dcg, _ = look_up_total(ideal, ideal.cumulate(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
-        ndcg_at_hits = np.where(has_gain, divide(rows.running(terms), ideal_dcg), 0.0)
+        ndcg_at_hits = np.where(has_gain, divide(rows.cumulate(terms), ideal_dcg), 0.0)
         n_missed = ideal.count - rows.where(has_gain).count
         last_ndcg = divide(rows.total(terms), ideal.total(ideal_terms))
         return divide(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.count)
@@ -185,7 +185,7 @@ class nDCGAtLevels(Measure):
             ndcg = divide(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
-        is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)
+        is_longer = (judged.n_retrieved > ideal.count + 1) & (ideal.count > 0)
         total += np.where(is_longer, divide(rows.total(terms), ideal.total(ideal_terms)), 0.0)
         mean = divide(total, n_values + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, mean, 0.0)
@@ -207,7 +207,7 @@ class NormalisedGain(GainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
-        ideal_totals = ideal.running(np.maximum(ideal.gains, 1.0))
+        ideal_totals = ideal.cumulate(np.maximum(ideal.gains, 1.0))
         ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -42,7 +42,7 @@ class _Bpref(
 
     def values(self, judged: JudgedRuns) -> Floats:
         # In the condensed list all documents above are judged.
-        hits = judged.condensed().relevant(self.rel)
+        hits = judged.condense().relevant(self.rel)
         n_above = hits.rank - hits.seen
         n_relevant = judged.recall_base(self.rel)
         n_nonrelevant = judged.nonrelevant_base(self.rel)
@@ -143,7 +143,7 @@ class GradedPreference(Measure):
         return super().uses_highest_grade and self.form == "N"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = select_gains(judged.condensed(), self.gains)
+        hits = select_gains(judged.condense(), self.gains)
         losses = _sum_losses(hits)
         ideal = rank_ideal(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
@@ -166,7 +166,7 @@ def _sum_losses(hits: Rows) -> Floats:
     # Documents above that are not among the rows have no gain: their relative loss is 1.
     losses: Floats = (hits.rank - hits.seen).astype(np.float64)
     for level in np.unique(gains)[:-1]:
-        n_above = hits.counted(gains == level)
+        n_above = hits.cumulate_counts(gains == level)
         losses += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
     return losses
 
@@ -221,13 +221,13 @@ def _estimate_relevant_at_rows(
         divisor = n_sampled + INFAP_EPSILON / prior
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
-    n_relevant, n_sampled = rows.counted(is_relevant), rows.counted(is_sampled)
+    n_relevant, n_sampled = rows.cumulate_counts(is_relevant), rows.cumulate_counts(is_sampled)
     down_to_row = estimate(rows.seen, n_relevant, n_sampled)
     above_row = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = down_to_row - above_row
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
-    return pool.running(step), step
+    return pool.cumulate(step), step
 
 
 @measure(
@@ -369,7 +369,7 @@ class StatisticalAP(_EstimatedMeasure, RelevanceMeasure):
         hits = judged.relevant(self.rel)
         hits = hits.where(inclusion[hits.judgment] > 0)
         hit_weight = weight[hits.judgment]
-        precision = (1.0 + hits.running(hit_weight) - hit_weight) / hits.rank
+        precision = (1.0 + hits.cumulate(hit_weight) - hit_weight) / hits.rank
         total = hits.total(hit_weight * precision)
         return divide(total, _estimate_relevant(judged, weight, self.rel))
 

@@ -83,8 +83,8 @@ class _BlendedMeasure(
 
     def _find_first_best_rank(self, hits: Rows) -> Ints:
         """Return r_p for each row: the rank of the first hit of the ranking's highest grade."""
-        best_hits = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
-        return hits.at(best_hits.firsts(best_hits.rank, 0))
+        best_hits = hits.where(hits.grade == hits.at(hits.find_maxima(hits.grade)))
+        return hits.at(best_hits.get_firsts(best_hits.rank, 0))
 
 
 @measure(

@@ -49,7 +49,7 @@ class CountMeasure(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         n_hits, n_relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.score_counts(n_hits, judged.retrieved, n_relevant), np.float64)
+        return np.asarray(self.score_counts(n_hits, judged.n_retrieved, n_relevant), np.float64)
 
 
 class CountAtCutoff(
@@ -276,7 +276,7 @@ class ReciprocalRank(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return hits.largest(self.score_rank(hits.rank))
+        return hits.find_maxima(self.score_rank(hits.rank))
 
 
 @measure(
@@ -302,7 +302,7 @@ class FirstRank(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return hits.firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
+        return hits.get_firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
 
 
 _check_betas = make_gain_check(

@@ -228,7 +228,7 @@ class NumRetrieved(_SummedCount):
     """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return judged.retrieved.astype(np.float64)
+        return judged.n_retrieved.astype(np.float64)
 
 
 @measure(
@@ -291,7 +291,7 @@ class JudgedProportion(Measure):
     """Proportion of judged documents; the divisor is k, or the length of a shorter list."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return divide(judged.judged().count, judged.retrieved)
+        return divide(judged.judged().count, judged.n_retrieved)
 
 
 @measure(
@@ -310,4 +310,4 @@ class UnjudgedProportion(Measure):
     """Proportion of unjudged documents; unlike for `Judged` the divisor is k for all lists."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return (judged.retrieved - judged.judged().count) / float(self.cutoff or 1)
+        return (judged.n_retrieved - judged.judged().count) / float(self.cutoff or 1)

@@ -140,4 +140,4 @@ class RankBasedTotalOrder(_TotalOrderMeasure):
     def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
         rows = select_gains(judged, LINEAR)
         weights = np.array([float((max_grade + 1) ** (length - r)) for r in range(1, length + 1)])
-        return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))
+        return rows.total(rows.gains * rows.map_ranks(lambda rank: weights[rank.astype(int) - 1]))

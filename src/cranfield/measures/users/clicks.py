@@ -160,7 +160,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
             judged,
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
             self.document_gains(judged, rows),
-            max(int(judged.retrieved.max(initial=0)), 1),
+            max(int(judged.n_retrieved.max(initial=0)), 1),
             fill_gain=0.0,
             n_relevant=judged.recall_base(),
             lengths=None,

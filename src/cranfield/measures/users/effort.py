@@ -113,7 +113,7 @@ class TimeBiasedGain(UserModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         # Ranks beyond the lists have no gain.
-        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        depth = max(int(judged.n_retrieved.max(initial=0)), 1)
         return self.compute_expected(judged, depth=depth).total_utility
 
 
@@ -213,7 +213,7 @@ class UMeasure(UserModel):
         return divide(take_next(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        depth = max(int(judged.n_retrieved.max(initial=0)), 1)
         scores_by_page = (
             np.einsum("ij,ij->i", page.gains, self.compute_discounts(page))
             for page in self.yield_pages(judged, depth)
@@ -273,15 +273,15 @@ class INST(_GainTargetModel):
         """Sum over the intervals between two gains, each in closed form."""
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
         fill_gain = float(is_filled)
-        levels = 2.0 * self.T - rows.running(rows.gains) - fill_gain * (rows.rank - rows.seen)
+        levels = 2.0 * self.T - rows.cumulate(rows.gains) - fill_gain * (rows.rank - rows.seen)
         ends = rows.rank.astype(np.float64)
-        rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
-        views = rows.running_product(_compute_reach_probability(rank, a, ends, fill_gain))
-        depth = rows.total(rows.before(views, 1.0) * _compute_depth(rank, a, ends, fill_gain))
-        last_rank, last_a = rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T)
+        rank, a = rows.get_previous(ends, 0.0), rows.get_previous(levels, 2.0 * self.T)
+        views = rows.cumulate_products(_compute_reach_probability(rank, a, ends, fill_gain))
+        depth = rows.total(rows.get_previous(views, 1.0) * _compute_depth(rank, a, ends, fill_gain))
+        last_rank, last_a = rows.get_lasts(ends, 0.0), rows.get_lasts(levels, 2.0 * self.T)
         stop = np.full(rows.shape, np.inf if end is None else float(end))
         depth_below = _compute_depth(last_rank, last_a, stop, fill_gain)
-        depth = depth + rows.lasts(views, 1.0) * depth_below
+        depth = depth + rows.get_lasts(views, 1.0) * depth_below
         if is_filled:
             return Expectations(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
         return Expectations(rows.total(rows.gains * views), depth, depth)

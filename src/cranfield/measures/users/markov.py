@@ -199,10 +199,10 @@ class MarkovPrecision(RelevanceMeasure):
 
     def _weigh_ranks(self, judged: JudgedRuns, hits: Rows) -> Floats:
         """Sum w over the other ranks of the list."""
-        n_above, n_below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
+        n_above, n_below = hits.rank - 1, hits.at(judged.n_retrieved) - hits.rank
         if self.moves == "local":
             n_above, n_below = np.minimum(n_above, 1), np.minimum(n_below, 1)
-        max_length = int(judged.retrieved.max(initial=0))
+        max_length = int(judged.n_retrieved.max(initial=0))
         sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, max_length + 1))))
         return np.asarray(sums[n_above] + sums[n_below])
 
@@ -223,7 +223,7 @@ class MarkovPrecision(RelevanceMeasure):
         n_ranks = len(moves.rows)
         is_covered = hits.rank <= n_ranks
         cells, cell_index = np.unique(hits.cell[is_covered], return_inverse=True)
-        is_visited: Bools = np.arange(n_ranks) < judged.retrieved.T.reshape(-1, 1)[cells]
+        is_visited: Bools = np.arange(n_ranks) < judged.n_retrieved.T.reshape(-1, 1)[cells]
         if self.states == "relevant":
             is_visited[:] = False
             is_visited[cell_index, hits.rank[is_covered] - 1] = True

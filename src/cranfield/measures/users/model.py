@@ -354,7 +354,7 @@ class StaticModel(UserModel):
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
-        views_total, views = self.compute_expected_depth(end), rows.by_rank(self.views)
+        views_total, views = self.compute_expected_depth(end), rows.map_ranks(self.views)
         if is_filled:
             max_gain = self.max_gain(judged)
             total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)

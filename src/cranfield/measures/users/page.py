@@ -194,7 +194,7 @@ def iterate_pages(
     `fill_grade` in models that use grades. `lengths` are the documents with a known length.
     """
     n_cells = judged.shape[0] * judged.shape[1]
-    n_retrieved = judged.retrieved.T.reshape(-1, 1)
+    n_retrieved = judged.n_retrieved.T.reshape(-1, 1)
     n_relevant = np.broadcast_to(n_relevant, judged.shape).T.reshape(-1, 1)
     n_rankings = max(1, _BLOCK_RANKS // depth)
     for start in range(0, max(n_cells, 1), n_rankings):

@@ -97,7 +97,7 @@ class RankBiasedPrecision(StaticModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = self.gaining_rows(judged)
-        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.views))
+        return rows.total(rows.gains * (1.0 - self.p) * rows.map_ranks(self.views))
 
 
 @measure(
@@ -126,11 +126,13 @@ class RankBiasedResidual(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = judged.judged()
-        tail = self.p**judged.retrieved
-        judged_weight = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
+        tail = self.p**judged.n_retrieved
+        judged_weight = rows.total(
+            rows.map_ranks(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
+        )
         # Rounding may give a value below 0 where every document is judged.
         unjudged = np.maximum(1.0 - tail - judged_weight, 0.0)
-        unjudged[judged.retrieved == rows.count] = 0.0
+        unjudged[judged.n_retrieved == rows.count] = 0.0
         parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
         return parts[self.part]
 
@@ -146,8 +148,8 @@ def compute_satisfaction(gain: Any, max_gain: Any) -> Any:
 def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
     stop = compute_satisfaction(rows.gains, max_gain)
-    continuation = rows.running_product(1.0 - stop)
-    return np.asarray(rows.before(continuation, 1.0) * stop)
+    continuation = rows.cumulate_products(1.0 - stop)
+    return np.asarray(rows.get_previous(continuation, 1.0) * stop)
 
 
 def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
@@ -254,7 +256,7 @@ class IntentwiseRankBiasedUtility(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
-        return rows.total(stop * rows.by_rank(self.compute_utility))
+        return rows.total(stop * rows.map_ranks(self.compute_utility))
 
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
@@ -288,14 +290,14 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
         n_below = np.array([0.0, 0.0, *sums])[::-1]
         powers = unsatisfied ** np.arange(float(end + 1))
-        continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
+        continuation = rows.cumulate_products(1.0 - self.satisfaction(rows.gains))
         # Factor of the ranks without a row above each row.
         fill_factor = powers[rows.rank - rows.seen]
-        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * fill_factor
-        next_rank = rows.after(rows.rank, end + 1)
+        views = patience[rows.rank - 1] * rows.get_previous(continuation, 1.0) * fill_factor
+        next_rank = rows.get_next(rows.rank, end + 1)
         interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
         filled_depth = rows.total(continuation * fill_factor * interval)
-        first = rows.firsts(rows.rank, end + 1)
+        first = rows.get_firsts(rows.rank, end + 1)
         filled_depth += n_below[0] - powers[first - 1] * n_below[first - 1]
         depth = filled_depth + rows.total(views)
         total = fill_gain * filled_depth + rows.total(rows.gains * views)

@@ -87,8 +87,8 @@ class PoolDepths(Study):
                 "Number of relevant documents in the pool divided by the number of all relevant"
                 " documents; null without relevant documents."
             ),
-            "unjudged": Column("Proportion of unjudged documents in all top ranks; null if empty."),
-            "largest unjudged": Column("Largest proportion `unjudged` of a single system."),
+            "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
+            "largest unjudged": Column("Largest proportion of unjudged documents of one system."),
             "lacking": Column(
                 "Number of unjudged documents within the depth, summed over contributing runs;"
                 " above 0 if the pools of the collection were shallower; null for all judgments."
@@ -116,11 +116,11 @@ class PoolDepths(Study):
 
     runs: JudgedRuns
 
-    def judged_to(self, depth: int) -> JudgedRuns:
+    def judge_to_depth(self, depth: int) -> JudgedRuns:
         """Return all runs, judged with the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, MAX_DEPTH)
-        contributes = np.isin(self.runs.systems, self.contributors)
-        return restrict(self.runs, mask_pool(self.runs, contributes, depth))
+        is_contributor = np.isin(self.runs.systems, self.contributors)
+        return restrict(self.runs, mask_pool(self.runs, is_contributor, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -214,14 +214,14 @@ def pool_depths(
     if depths is None:
         team_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
         sorted_depths = tuple(d for d in DEPTHS if d < team_pools.depth) or (team_pools.depth,)
-        contributes = team_pools.contributes
+        is_contributor = team_pools.is_contributor
     else:
         sorted_depths = tuple(
             sorted(check_integers("depth", depths, pool_depth or MAX_DEPTH, " of pools"))
         )
-        contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
+        is_contributor = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     all_depths = (*sorted_depths, None)
-    masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
+    masks = [mask_pool(runs, is_contributor, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.judgments.grade.size, dtype=bool))
     scores = np.array([compute_overall_scores(iterate_blocks(runs, m), kinds) for m in masks])
     systems, rankings = [], []
@@ -243,7 +243,7 @@ def pool_depths(
                 }
                 rankings.append(kinds.make_frame(k, row))
     counts = [
-        count_judged(runs, contributes, depth, mask, top, rel)
+        count_judged(runs, is_contributor, depth, mask, top, rel)
         for depth, mask in zip(all_depths, masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
@@ -258,7 +258,7 @@ def pool_depths(
         measures=tuple(kinds.names),
         lists=kinds.lists,
         depths=sorted_depths,
-        contributors=tuple(runs.systems[s] for s in np.flatnonzero(contributes)),
+        contributors=tuple(runs.systems[s] for s in np.flatnonzero(is_contributor)),
         runs=runs,
         pools=pools_by_depth.select(list(PoolDepths.columns["pools"])),
         rankings=join_tables(rankings),
@@ -317,7 +317,7 @@ class LeaveOneOut(Study):
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
                 "Mean over all teams of Kendall's tau between the rankings of all systems with and"
-                " without the unique documents of the team (1 if it has none)."
+                " without the unique documents of the team (1 if there are none)."
             ),
             "lowest tau": Column("Lowest value over teams of the Kendall's tau in `mean tau`."),
         },
@@ -353,7 +353,7 @@ class LeaveOneOut(Study):
 
     pools: Pools
 
-    def judged_without(self, team: str) -> JudgedRuns:
+    def judge_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team."""
         check_choice("team", team, self.pools.teams)
         mask = self.pools.exclude_team(self.pools.teams.index(team), self.others)
@@ -382,11 +382,11 @@ class LeaveOneOut(Study):
         pools, unit = self.pools, self.unit
         lines = [
             f"leave-one-out test by {unit}: {inflect(len(pools.teams), unit)},"
-            f" {inflect(len(pools.contributing), 'contributing run')}, pool depth"
-            f" {pools.depth}{', inferred from the judgments' if pools.depth_inferred else ''}"
+            f" {inflect(len(pools.contributors), 'contributing run')}, pool depth"
+            f" {pools.depth}{', inferred from the judgments' if pools.is_depth_inferred else ''}"
         ]
-        n_unpooled = int((~pools.contributes).sum())
-        if pools.depth_inferred and n_unpooled:
+        n_unpooled = int((~pools.is_contributor).sum())
+        if pools.is_depth_inferred and self.contributors is None and n_unpooled:
             lines.append(
                 f"note: {inflect(n_unpooled, 'run')} treated as unpooled, because not all of the"
                 f" top {pools.depth} are judged; override with depth and contributors"
@@ -572,7 +572,7 @@ def leave_one_out(
         raise PolicyError(
             f"expected at least two teams, got only team {quote(team_pools.teams[0])}"
         )
-    all_judgments = iterate_blocks(team_pools.runs, team_pools.judgments(others))
+    all_judgments = iterate_blocks(team_pools.runs, team_pools.mask_judgments(others))
     full_scores = compute_overall_scores(all_judgments, kinds)
     shape = (len(team_pools.teams), *full_scores.shape)
     scores_without = np.broadcast_to(full_scores, shape).copy()

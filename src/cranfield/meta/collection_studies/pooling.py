@@ -103,7 +103,7 @@ class PoolingInputs:
 
 def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
     """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
-    flat = qrels.flat()
+    flat = qrels.merge_subtopics()
     # The qrels with indices of judgments in place of grades.
     indices = np.full(len(flat), -1, dtype=np.int32)
     indices[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
@@ -116,7 +116,7 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return signs of significant differences by pair, 0 for others; None if not testable."""
     decisions, is_tested = compute_decisions(choice, scores, seed)
-    signs = np.where(decisions.significant, decisions.order, 0).astype(np.int64)
+    signs = np.where(decisions.is_significant, decisions.order, 0).astype(np.int64)
     return signs if is_tested else None
 
 
@@ -226,7 +226,7 @@ def _summarise_exclusion(
     team_pools: Pools, before: Floats, after: Floats, lower_is_better: bool
 ) -> dict[str, Any]:
     """Summarise the changes of systems of contributing teams when their team is excluded."""
-    is_contributor = np.isin(team_pools.team_of, team_pools.team_of[team_pools.contributes])
+    is_contributor = np.isin(team_pools.team_of, team_pools.team_of[team_pools.is_contributor])
     drop = after - before if lower_is_better else before - after
     has_drop = is_contributor & ~np.isnan(drop)
     if not has_drop.any():
@@ -303,8 +303,8 @@ class Pooling(Study):
     table_attributes: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
-        "pooling rankings": "Budgets compared with all judgments; drop: change of a system's score"
-        " if its team is excluded; fall: largest drop in rank",
+        "pooling rankings": "Budgets compared with all judgments; drop: mean drop of a system's"
+        " score if its team is excluded; fall: largest drop in rank",
     }
     nulls: ClassVar[Mapping[str, str]] = {"method": "whole pool", "budget": "all"}
     columns: ClassVar[Mapping[str, Columns]] = {
@@ -318,7 +318,7 @@ class Pooling(Study):
             "relevant": Column("Number of relevant documents found.", decimals=1),
             "relevant sd": Column(_SD),
             "of pool": Column("Proportion of the pool's relevant documents that are found."),
-            "of all": Column("Proportion of all documents judged relevant that are found."),
+            "of all": Column("Proportion of the `n_relevant` documents that are found."),
         },
         "pooling rankings": {
             **LIST_COLUMNS,
@@ -354,14 +354,14 @@ class Pooling(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.documents.filter(pl.col("budget") == self.documents["budget"].min())
-        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
-        if best["of pool"] is None:
+        row = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if row["of pool"] is None:
             return ()
-        names = find_names(rows, "relevant", best["relevant"], "method")
+        names = find_names(rows, "relevant", row["relevant"], "method")
         return (
-            f"With {inflect(best['budget'], 'judgment')} per topic, the largest number of relevant"
+            f"With {inflect(row['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {format_names(names, 'method')}:"
-            f" {format_percent(best['of pool'])} of the relevant documents in the pool.",
+            f" {format_percent(row['of pool'])} of the relevant documents in the pool.",
             f"Sample: {inflect(len(self.pools.runs.topics), 'topic')}, and"
             f" {inflect(self.repeats, 'repeat')} of randomised methods.",
         )
@@ -371,8 +371,9 @@ class Pooling(Study):
         suffix = f"; {inflect(self.repeats, 'repeat')}, seed {self.seed}" if is_random else ""
         return [
             f"pool of {inflect(len(self.pool), 'document')}:"
-            f" {inflect(len(self.pools.contributing), 'contributing run')}, depth"
-            f" {self.pool.depth}; {self.n_relevant:,} relevant documents in all judgments;"
+            f" {inflect(len(self.pools.contributors), 'contributing run')}, depth"
+            f" {self.pool.depth}; {inflect(self.n_relevant, 'relevant document')} in"
+            f" {'all judgments' if self.others == 'keep' else 'the pool'};"
             f" {inflect(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
@@ -567,12 +568,12 @@ def pooling(
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     team_pools = pools(all_runs, judgments, **options, compat=compat, **policies)
     document_pool = pool(
-        all_runs, depth, ties=team_pools.runs.policies.ties, contributors=team_pools.contributing
+        all_runs, depth, ties=team_pools.runs.policies.ties, contributors=team_pools.contributors
     )
     if parsed_budgets is None:
         max_documents = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < max_documents] or [1]
-    is_judged = team_pools.judgments(others)
+    is_judged = team_pools.mask_judgments(others)
     full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), kinds)
     judgment_indices, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(

@@ -52,7 +52,7 @@ def trace_runs(
         if any(value is not None for value in (qrels, *policies.values())):
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
-    judgments = read_qrels(qrels).flat()
+    judgments = read_qrels(qrels).merge_subtopics()
     indexed_qrels = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
     judged = judge(runs, indexed_qrels, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
@@ -102,8 +102,8 @@ def _select(
                 (n_topics, stop - start),
                 source=new_index[old_index[row_index]],
             ),
-            retrieved=runs.retrieved[:, start:stop],
-            scored=runs.scored[:, start:stop],
+            n_retrieved=runs.n_retrieved[:, start:stop],
+            is_scored=runs.is_scored[:, start:stop],
             judgments=selected_judgments,
             views={},
         )
@@ -112,7 +112,7 @@ def _select(
 def count_retrieved(runs: JudgedRuns) -> Ints:
     """Count retrieved documents by topic and system; 0 for topics without judgments."""
     is_judged = np.isin(np.arange(len(runs.topics)), runs.judgments.topic)
-    return np.asarray(runs.retrieved * is_judged[:, None])
+    return np.asarray(runs.n_retrieved * is_judged[:, None])
 
 
 def find_judged_depths(runs: JudgedRuns) -> Ints:
@@ -153,41 +153,43 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
     return np.isin(np.arange(len(systems)), indices)
 
 
-def is_pooled(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
+def is_pooled(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Bools:
     """Return a mask of the rows of judged runs that are in the pool of contributing runs."""
     rows = runs.documents
-    return np.asarray((rows.rank <= depth) & contributes[rows.cell // len(runs.topics)])
+    return np.asarray((rows.rank <= depth) & is_contributor[rows.cell // len(runs.topics)])
 
 
-def count_unjudged(runs: JudgedRuns, contributes: Bools, depth: int) -> Ints:
+def count_unjudged(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Ints:
     """Count the unjudged documents within the pool depth of each contributing run."""
     rows = runs.documents
-    n_judged = rows.where(is_pooled(runs, contributes, depth)).count.sum(axis=0)
-    return np.asarray(np.minimum(count_retrieved(runs), depth).sum(axis=0) * contributes - n_judged)
+    n_judged = rows.where(is_pooled(runs, is_contributor, depth)).count.sum(axis=0)
+    n_pooled = np.minimum(count_retrieved(runs), depth).sum(axis=0) * is_contributor
+    return np.asarray(n_pooled - n_judged)
 
 
-def mask_pool(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
+def mask_pool(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Bools:
     """Return a mask of the judgments of documents in a pool; shape (judgments,)."""
     mask = np.zeros(runs.judgments.grade.size, dtype=bool)
-    mask[runs.documents.judgment[is_pooled(runs, contributes, depth)]] = True
+    mask[runs.documents.judgment[is_pooled(runs, is_contributor, depth)]] = True
     return mask
 
 
 def count_judged(
-    runs: JudgedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
+    runs: JudgedRuns, is_contributor: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
     """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
-    n_retrieved = top_runs.retrieved.sum(axis=0)
+    n_retrieved = top_runs.n_retrieved.sum(axis=0)
     n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
     proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
+    n_lacking = None if depth is None else int(count_unjudged(runs, is_contributor, depth).sum())
     return {
         "depth": depth,
         "judged": int(is_judged.sum()),
         "relevant": int((is_judged & (runs.judgments.grade >= rel)).sum()),
         "unjudged": float(n_unjudged.sum() / n_retrieved.sum()) if proportions.size else None,
         "largest unjudged": float(proportions.max()) if proportions.size else None,
-        "lacking": None if depth is None else int(count_unjudged(runs, contributes, depth).sum()),
+        "lacking": n_lacking,
     }
 
 
@@ -210,15 +212,15 @@ class Pools:
         Names of the teams, in order of name.
     team_of
         Team of each system, an index into `teams`; shape (systems,).
-    contributes
+    is_contributor
         Mask of the systems whose runs contributed to the pool; shape (systems,).
-    depth, depth_inferred
+    depth, is_depth_inferred
         Number of documents per topic that each of these runs contributed, and whether it was
         inferred from the judgments.
     judged_depth
         Largest d such that all top d documents of a system are judged, on all judged topics; shape
         (systems,). For a run whose documents are all judged, the length of its longest ranking.
-    n_contributors
+    n_contributing_teams
         Number of teams that contributed each judgment, 0 outside the pool of these runs; shape
         (judgments,).
     owner
@@ -235,18 +237,18 @@ class Pools:
     runs: JudgedRuns
     teams: tuple[str, ...]
     team_of: Ints
-    contributes: Bools
+    is_contributor: Bools
     depth: int
-    depth_inferred: bool
+    is_depth_inferred: bool
     judged_depth: Ints
-    n_contributors: Ints
+    n_contributing_teams: Ints
     owner: Ints
     by_team: pl.DataFrame
 
     @property
     def n_outside(self) -> int:
         """Number of judgments of documents that no contributing run has within the depth."""
-        return int((self.n_contributors == 0).sum())
+        return int((self.n_contributing_teams == 0).sum())
 
     def exclude_team(self, team: int, others: str = "keep") -> Bools:
         """Return a mask of the judgments without the unique contributions of a team.
@@ -254,11 +256,11 @@ class Pools:
         `team` is an index into `teams`. `others` is `keep` or `drop`, for judgments of documents
         outside the pool.
         """
-        return np.asarray(self.judgments(others) & (self.owner != team))
+        return np.asarray(self.mask_judgments(others) & (self.owner != team))
 
-    def judgments(self, others: str = "keep") -> Bools:
+    def mask_judgments(self, others: str = "keep") -> Bools:
         """Return a mask of the judgments of all teams; `others` as for :meth:`exclude_team`."""
-        return np.asarray((self.n_contributors > 0) | (others == "keep"))
+        return np.asarray((self.n_contributing_teams > 0) | (others == "keep"))
 
     @property
     def unit(self) -> str:
@@ -266,16 +268,16 @@ class Pools:
         return "run" if len(self.teams) == len(self.team_of) else "team"
 
     @property
-    def contributing(self) -> list[str]:
+    def contributors(self) -> list[str]:
         """Names of the systems whose runs contributed to the pool."""
-        return [self.runs.systems[s] for s in np.flatnonzero(self.contributes)]
+        return [self.runs.systems[s] for s in np.flatnonzero(self.is_contributor)]
 
     def make_settings(self) -> dict[str, Any]:
         """Return the settings that results depend on."""
         return {
             "depth": self.depth,
             "teams": [self.teams[j] for j in self.team_of],
-            "contributing": self.contributing,
+            "contributing": self.contributors,
             "runs": hash_judged_runs(self.runs, self.runs.documents.judgment),
         }
 
@@ -285,16 +287,16 @@ class Pools:
             {
                 "system": pl.Series(self.runs.systems, dtype=pl.String),
                 "team": pl.Series([self.teams[j] for j in self.team_of], dtype=pl.String),
-                "contributes": self.contributes,
+                "contributes": self.is_contributor,
                 "judged depth": self.judged_depth,
             }
         )
 
     def __repr__(self) -> str:
-        n_pooled = int((self.n_contributors > 0).sum())
+        n_pooled = int((self.n_contributing_teams > 0).sum())
         return (
             f"Pools({inflect(len(self.teams), 'team')},"
-            f" {inflect(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
+            f" {inflect(int(self.is_contributor.sum()), 'contributing run')}, depth {self.depth}:"
             f" {inflect(n_pooled, 'judgment')} in the pool, {self.n_outside:,} outside)"
         )
 
@@ -322,7 +324,7 @@ def pools(
     contributors
         The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
         whose top `depth` documents are all judged. With None and no `depth`, if the first document
-        of a run is unjudged, only runs contribute that are judged as deep as the median run.
+        of a run is unjudged, only runs contribute that are judged at least as deep as the median.
     depth
         Depth of the pool: number of documents taken from each ranking. By default the largest depth
         down to which all documents of the contributing runs are judged.
@@ -361,28 +363,28 @@ def pools(
     runs = trace_runs(runs, qrels, **policies)
     judgments, retrieved = runs.judgments, count_retrieved(runs)
     run_depths = find_judged_depths(runs)
-    contributes = find_contributors(runs, contributors, depth)
+    is_contributor = find_contributors(runs, contributors, depth)
     system_teams = teams_of(runs.systems, teams)
     team_names = tuple(sorted(set(system_teams)))
     team_of = np.array([team_names.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
         # Pools are often made from a part of the submitted runs: assume the half that is judged
-        # deepest, and ties. Documents of other runs are judged only if these runs have them, too.
+        # deepest, and runs as deep as the median. Other documents are judged only by coincidence.
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
-            contributes = run_depths >= median_depth
-        shallowest = int(np.argmin(np.where(contributes, run_depths, np.iinfo(np.int64).max)))
+            is_contributor = run_depths >= median_depth
+        shallowest = int(np.argmin(np.where(is_contributor, run_depths, np.iinfo(np.int64).max)))
         if not run_depths[shallowest]:
             raise PolicyError(
                 f"no pool depth is consistent with all runs: system"
                 f" {quote(runs.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth=..., and contributors=... if not all runs contributed"
             )
-        max_length = int(retrieved[:, contributes].max())
-        parsed_depth = min(int(run_depths[shallowest]), max(1, max_length))
+        max_length = int(retrieved[:, is_contributor].max())
+        pool_depth = min(int(run_depths[shallowest]), max(1, max_length))
     else:
-        parsed_depth = int(depth)
-    is_row_pooled = is_pooled(runs, contributes, parsed_depth)
+        pool_depth = int(depth)
+    is_row_pooled = is_pooled(runs, is_contributor, pool_depth)
     # Count each pair of a judgment and a team once.
     row_teams = team_of[runs.documents.cell[is_row_pooled] // len(runs.topics)]
     pairs = np.unique(runs.documents.judgment[is_row_pooled] * len(team_names) + row_teams)
@@ -402,23 +404,23 @@ def pools(
     counts = {
         "team": pl.Series(team_names, dtype=pl.String),
         "systems": count_by_team(team_of),
-        "contributing": count_by_team(team_of[contributes]),
+        "contributing": count_by_team(team_of[is_contributor]),
         "contributed": count_by_team(team),
         "contributed relevant": count_by_team(team[is_relevant[judgment]]),
         "unique": count_by_team(owner[owner >= 0]),
         "unique relevant": count_by_team(owner[is_unique_relevant]),
         "topics": count_by_team(owned_topics // n_topics),
-        "unjudged": count_by_team(team_of, count_unjudged(runs, contributes, parsed_depth)),
+        "unjudged": count_by_team(team_of, count_unjudged(runs, is_contributor, pool_depth)),
     }
     return Pools(
         runs=runs,
         teams=team_names,
         team_of=team_of,
-        contributes=contributes,
-        depth=parsed_depth,
-        depth_inferred=depth is None,
+        is_contributor=is_contributor,
+        depth=pool_depth,
+        is_depth_inferred=depth is None,
         judged_depth=np.minimum(run_depths, retrieved.max(axis=0)),
-        n_contributors=n_teams,
+        n_contributing_teams=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),
     )

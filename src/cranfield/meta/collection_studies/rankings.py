@@ -190,7 +190,7 @@ def score_blocks(blocks: Iterable[JudgedRuns], kinds: ScoreKinds) -> list[Scores
 
 
 def _score_kinds(judged: JudgedRuns, kinds: ScoreKinds) -> list[Scores]:
-    views = [judged if name == "raw" else judged.condensed() for name in kinds.lists]
+    views = [judged if name == "raw" else judged.condense() for name in kinds.lists]
     scores_by_view = [score(view, kinds.measures).values() for view in views]
     return [scores for view_scores in zip(*scores_by_view, strict=True) for scores in view_scores]
 
@@ -222,7 +222,7 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def correlate_ranks(first: Floats, second: Floats) -> float:
-    """Compute Kendall's tau-b over systems with both scores; NaN if they are all tied in one."""
+    """Compute Kendall's tau-b over systems with both scores; NaN if one ties all of them."""
     has_score = ~(np.isnan(first) | np.isnan(second))
     rounded_scores = [round_for_ranking(scores[has_score]) for scores in (first, second)]
     return float(kendall_tau(*rounded_scores))

@@ -246,7 +246,7 @@ class Concordance(Study):
             " standard."
         ),
         "missing": Column(
-            "Number of other pairs of runs on a topic, which lack one of these scores."
+            "Number of pairs of runs on a topic that lack at least one of these scores."
         ),
         "disagreements": Column("Number of compared pairs that the two measures order oppositely."),
         "first concordant": Column(
@@ -313,8 +313,8 @@ class Concordance(Study):
         n_differ = rows.filter(pl.col("p") <= alpha).height
         return (
             f"Where two measures disagree, {subject} with {' and '.join(self.gold)} more often than"
-            f" {comparison}. Of {inflect(rows.height, 'pair')} of measures, {n_differ:,} differ"
-            f" with p up to {alpha:g} (sign test, not corrected).",
+            f" {comparison}. Significantly different at {alpha:g} (sign test, not corrected):"
+            f" {n_differ:,} of {inflect(rows.height, 'pair')} of measures.",
             "These p-values are too small, because pairs of runs have runs and topics in common;"
             " the gold standard itself is not tested.",
         )
@@ -373,7 +373,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores on
     a topic that differ by at most 2**-44 of the largest absolute score on it are tied. Scores of
     measures for which lower is better are negated. If a measure has no score for a pair of runs on
-    a topic, that pair is excluded for all pairs with this measure, and counted as missing.
+    a topic, that pair is excluded for all pairs of measures with it, and counted as missing.
 
     Pairs of runs have runs and topics in common and are not independent. The sign test treats them
     as independent, as in the source, so that its p-values are too small.
@@ -393,7 +393,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     candidates = read_measure_scores(scores_by_measure)
     gold_scores = _read_gold(gold, scores_by_measure, candidates)
     if not gold_scores:
-        raise PolicyError("the concordance test requires a gold measure")
+        raise PolicyError("expected at least one gold measure, got none")
     candidates = {name: table for name, table in candidates.items() if name not in gold_scores}
     if len(candidates) < 2:
         raise PolicyError(
@@ -461,14 +461,15 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         has_score = np.where(has_gold, ~np.isnan(preferences[:n_measures]), 0.0)
         prefers_first = np.where(has_gold, preferences[:n_measures] > 0, 0.0)
         prefers_second = np.where(has_gold, preferences[:n_measures] < 0, 0.0)
-        first_agrees, second_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
+        is_first_concordant = (gold_signs >= 0).all(axis=0)
+        is_second_concordant = (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
         disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T
-        concordant += (prefers_first * first_agrees) @ prefers_second.T + (
-            prefers_second * second_agrees
+        concordant += (prefers_first * is_first_concordant) @ prefers_second.T + (
+            prefers_second * is_second_concordant
         ) @ prefers_first.T
-        both_agree = (prefers_first * (first_agrees & second_agrees)) @ prefers_second.T
-        both_concordant += both_agree + both_agree.T
+        products = (prefers_first * (is_first_concordant & is_second_concordant)) @ prefers_second.T
+        both_concordant += products + products.T
     i, j = np.triu_indices(n_measures, 1)
     matrices = (compared, disagreements, concordant, concordant.T, both_concordant)
     n_compared, n_disagree, n_first, n_second, n_both = (

@@ -60,7 +60,7 @@ def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
 def compute_preference_signs(values: Floats, first: Any, second: Any) -> Floats:
     """Return 1 where a measure prefers the first system of a pair, -1 the second, 0 for a tie.
 
-    `values` are scores on a topic, higher is better, NaN if missing; shape (measures, systems).
+    `values` are scores on a topic, higher is better, shape (measures, systems). NaN gives NaN.
     """
     tolerance = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     difference = values[:, first] - values[:, second]
@@ -125,9 +125,9 @@ def _compute_pearson(values: Floats, levels: Floats) -> Floats:
     """Compute Pearson's correlation of all pairs of rows; NaN for a row with a single level."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # Scaling prevents squares from underflow and overflow.
-        scaled = values / np.abs(values).max(axis=1, keepdims=True)
-        scaled = scaled - scaled.mean(axis=1, keepdims=True)
-        unit_vectors = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+        ratios = values / np.abs(values).max(axis=1, keepdims=True)
+        deviations = ratios - ratios.mean(axis=1, keepdims=True)
+        unit_vectors = deviations / np.sqrt((deviations**2).sum(axis=1, keepdims=True))
         correlation = np.clip(unit_vectors @ unit_vectors.T, -1.0, 1.0)
     is_constant = (levels == levels[:, :1]).all(axis=1)
     return np.where(is_constant | is_constant[:, None], np.nan, correlation)
@@ -148,7 +148,7 @@ class Correlations(Study):
     by_topic, lowest
         Mean and minimum of `topicwise` over the topics where it is defined, NaN without such
         topics; shape (measures, measures).
-    counted_topics
+    n_defined_topics
         Number of topics where `topicwise` is defined; shape (measures, measures).
     topics, systems
         Names of the compared topics and systems.
@@ -186,7 +186,7 @@ class Correlations(Study):
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
             "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest_index),
-            "topics": self.counted_topics[indices],
+            "topics": self.n_defined_topics[indices],
         }
         topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
         return pl.DataFrame(pairs).fill_nan(None).with_columns(topic)
@@ -269,7 +269,7 @@ def correlate(
         `rbo`: extrapolated rank-biased overlap. `pearson`: Pearson's correlation of the scores,
         which requires interval scales. `spearman`: Pearson's correlation of mid-ranks.
     missing
-        `error`; `drop`: exclude topics without a score of any system by any measure; `zero`: count
+        `error`; `drop`: exclude topics on which a system has no score by a measure; `zero`: count
         missing scores as 0.
     ties, p
         For `tau-ap`, ties `a` or `b`; for `rbo`, ties `a`, `b` or `w`, and persistence p between 0
@@ -349,7 +349,7 @@ def correlate(
         topicwise=topicwise,
         by_topic=mean_by_topic,
         lowest=np.where(n_topics > 0, lowest, np.nan),
-        counted_topics=n_topics,
+        n_defined_topics=n_topics,
         topics=reference.topics,
         systems=reference.systems,
         lower_is_better=tuple(name for name, table in scores.items() if table.lower_is_better),

@@ -108,12 +108,12 @@ class DiscriminativePower(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        best = self.summary.row(0, named=True)
-        if best["power"] is None:
+        best_row = self.summary.row(0, named=True)
+        if best_row["power"] is None:
             return ()
         condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
-        pairs = f"{inflect(best['pairs'], 'pair')} of systems"
-        if best["power"] == 0:
+        pairs = f"{inflect(best_row['pairs'], 'pair')} of systems"
+        if best_row["power"] == 0:
             return (f"None of {pairs} differs significantly by any measure ({condition}).",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -182,7 +182,7 @@ def discriminative_power(
         As for :func:`cranfield.compare`, for all pairs; the default is the randomised Tukey HSD.
         The original method is `test="bootstrap", correction="none"`.
     resamples
-        Number of resamples, for tests that resample.
+        Number of resamples, for tests and corrections that resample.
     seed
         Seed of the random numbers, which are the same for all measures, so that only scores make a
         difference.

@@ -104,7 +104,7 @@ class Swaps(Study):
         """The counts and rates of the table `swaps` summed over all bins, a row per size."""
         return sum_counts(self.rates.group_by("size", maintain_order=True))
 
-    def smallest_differences(self, max_rate: float = MAX_RATE) -> pl.DataFrame:
+    def find_smallest_differences(self, max_rate: float = MAX_RATE) -> pl.DataFrame:
         """Return the smallest differences that another topic set rarely reverses, a row per size.
 
         `difference` is the lower end of the lowest bin such that the rates of this and all higher
@@ -205,7 +205,7 @@ class Swaps(Study):
         )
 
     def _find_differences(self) -> pl.DataFrame:
-        return self.overall.join(self.smallest_differences(), on="size", maintain_order="left")
+        return self.overall.join(self.find_smallest_differences(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
@@ -310,8 +310,8 @@ def swap_method(
         system is better; or `swaps`, as in programs that test whether the product of the
         differences is above 0. The number of ties is always reported.
     test, correction, alpha, resamples
-        If set, compare only pairs that are significant by this test on the first topic set, such as
-        `t`, `signed-rank` or `sign`; options as for :func:`cranfield.compare`.
+        With a test, such as `t`, `signed-rank` or `sign`, only pairs that are significant on the
+        first topic set are compared; options as for :func:`cranfield.compare`.
     seed
         Seed of the draws. Topic sets depend only on the seed, the size and the repeat: measures
         with the same topics are compared on the same sets.

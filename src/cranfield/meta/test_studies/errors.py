@@ -129,7 +129,7 @@ class FalsePositives(Study):
         Text form of the measure, and numbers of systems and topics.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
-    repeated
+    by_repeat
         Table with a row for each `size`, `repeat` and `test`: the number of `pairs`, the number of
         `rejected` pairs, and `failed`, 1 where the test could not be computed.
     """
@@ -153,14 +153,14 @@ class FalsePositives(Study):
         }
     }
 
-    repeated: pl.DataFrame
+    by_repeat: pl.DataFrame
 
     def summary(self) -> pl.DataFrame:
         """Return the Type I error rates, a row for each size and test."""
         is_computed = pl.col("failed") == 0
         rejected = pl.col("rejected").filter(is_computed)
         pairs = pl.col("pairs").filter(is_computed)
-        table = self.repeated.group_by("size", "test", maintain_order=True).agg(
+        table = self.by_repeat.group_by("size", "test", maintain_order=True).agg(
             (rejected.sum() / pairs.sum()).alias("per pair"),
             (rejected > 0).mean().alias("FWER"),
             (rejected > 0).sum().alias("count"),
@@ -293,7 +293,7 @@ def false_positives(
         sizes=parsed_sizes,
         n_systems=len(members),
         n_topics=n_topics,
-        repeated=table,
+        by_repeat=table,
         notes=inputs.notes,
     )
 
@@ -309,7 +309,7 @@ def check_null(tests: Iterable[TestChoice], null: str) -> None:
 
 
 def _count_significant(test: TestChoice, decisions: PairDecisions) -> list[tuple[int, ...]]:
-    return [(int(decisions.significant.sum()), decisions.significant.size)]
+    return [(int(decisions.is_significant.sum()), decisions.is_significant.size)]
 
 
 POPULATIONS = ("simulated", "resampled")
@@ -328,7 +328,7 @@ class PowerOfTests(Study):
         Text form of the measure, and number of systems.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
-    repeated
+    by_repeat
         Table with a row for each `size`, `repeat`, `test` and `range` of true differences (0 for
         pairs with equal true means): the number of `pairs`; `right`, the number of pairs rejected
         in the right direction; `wrong`, the number of pairs rejected in the wrong direction or
@@ -338,7 +338,7 @@ class PowerOfTests(Study):
 
     name = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
-    table_attributes: ClassVar[Sequence[str]] = ("summary", "errors")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "summarise_errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             **_TEST_COLUMNS,
@@ -365,17 +365,14 @@ class PowerOfTests(Study):
         },
     }
 
-    repeated: pl.DataFrame
+    by_repeat: pl.DataFrame
 
     def summary(self) -> pl.DataFrame:
-        """Return the power by size of the true difference.
-
-        Repeats in which the test could not be computed count as having no rejections.
-        """
+        """Return the power by size of the true difference; a failed test rejects nothing."""
         bounds = pl.Series((0.0, *self.edges, np.inf), dtype=pl.Float64)
         range_end, pairs = pl.col("range"), pl.col("pairs").sum()
         return (
-            self.repeated.filter(range_end > 0)
+            self.by_repeat.filter(range_end > 0)
             .group_by("size", "test", "range", maintain_order=True)
             .agg(
                 pl.col("pairs").first(),
@@ -389,10 +386,10 @@ class PowerOfTests(Study):
             .select(*self.columns["power"])
         )
 
-    def errors(self) -> pl.DataFrame:
+    def summarise_errors(self) -> pl.DataFrame:
         """Return the power over all pairs, and the proportions of repeats with an error."""
         differs = pl.col("range") > 0
-        by_repeat = self.repeated.group_by("size", "test", "repeat", maintain_order=True).agg(
+        by_repeat = self.by_repeat.group_by("size", "test", "repeat", maintain_order=True).agg(
             pl.col("right").sum(),
             pl.col("pairs").filter(differs).sum(),
             pl.col("wrong").filter(differs).sum().alias("reversed"),
@@ -409,7 +406,7 @@ class PowerOfTests(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         size = max(self.sizes)
-        rows = self.errors().filter(pl.col("size") == size).drop_nans("power")
+        rows = self.summarise_errors().filter(pl.col("size") == size).drop_nans("power")
         if rows.is_empty():
             return ()
 
@@ -488,7 +485,7 @@ def power_of_tests(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
-    >>> study.errors().select("test", pl.col("power").round(3), "any reversed").rows()
+    >>> study.summarise_errors().select("test", pl.col("power").round(3), "any reversed").rows()
     [('anova-2', 0.726, 0.0), ('t', 0.815, 0.0)]
     """
     check_list("edges", edges)
@@ -501,7 +498,7 @@ def power_of_tests(
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
-        # `mean_differences` sets differences within rounding to 0.
+        # `compute_mean_differences` sets differences within rounding to 0.
         uses_shards: pair_all(p.means[None, :]).compute_mean_differences(p.means)
         for uses_shards, p in populations.items()
     }
@@ -523,7 +520,7 @@ def power_of_tests(
         sizes=parsed_sizes,
         n_systems=len(members),
         edges=parsed_edges,
-        repeated=table,
+        by_repeat=table,
         notes=inputs.notes,
     )
 
@@ -536,8 +533,8 @@ def _count_by_range(
 ) -> list[tuple[int, ...]]:
     """Count pairs and their right and wrong rejections by range of the true difference."""
     differences = true_differences[test.uses_shards]
-    is_right = decisions.significant & (decisions.order == np.sign(differences))
-    is_wrong = decisions.significant & ~is_right
+    is_right = decisions.is_significant & (decisions.order == np.sign(differences))
+    is_wrong = decisions.is_significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))
     counts = [
         np.bincount(bins, mask, len(edges) + 2)

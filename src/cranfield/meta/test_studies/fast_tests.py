@@ -31,7 +31,7 @@ class PairDecisions:
     """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
     order: NDArray[np.int8]  # sign of the difference of mean scores, first system minus second
-    significant: Bools
+    is_significant: Bools
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ class TestChoice:
             return "available"
         return self.missing
 
-    def _test_by_model(self, values: Floats, flat: Floats) -> PairDecisions:
+    def _test_by_model(self, values: Floats, topic_scores: Floats) -> PairDecisions:
         """Test by Tukey's HSD without intervals and p-values, or apply a bound on rejections."""
         model = find_test(self.test).fit(values)
-        pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
+        pairs = Pairs(topic_scores, *_index_pairs(topic_scores.shape[1]))
         difference = model.subtract(pairs)
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
@@ -319,8 +319,8 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
             team_systems.setdefault(team, []).append(name)
         if group_name in team_systems:
             raise PolicyError(
-                f"a team must not have the name {quote(group_name)}, which is reserved for all"
-                " systems"
+                f"a team must not have the name {quote(group_name)}, which is reserved for the"
+                " group of all compared systems"
             )
         groups |= {team: names for team, names in sorted(team_systems.items()) if len(names) > 1}
     indices = {group: find_labels(members, scores.systems) for group, members in groups.items()}

@@ -94,7 +94,7 @@ def agreement(first: Sequence[PairDecisions], second: Sequence[PairDecisions]) -
     # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
     order1, order2 = (np.array([d.order for d in group], dtype=np.float64) for group in groups)
     significant1, significant2 = (
-        np.array([d.significant for d in group], dtype=np.float64) for group in groups
+        np.array([d.is_significant for d in group], dtype=np.float64) for group in groups
     )
     is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
@@ -248,7 +248,7 @@ class SplitStudy(Study):
         Sizes of the topic sets.
     groups, n_topics
         Numbers of systems by group, and number of topics.
-    repeated
+    by_repeat
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` for
         two disjoint sets, `1-1` and `2-2` for the same set twice), and pair of tests, `first` and
         `second`. It has the statistics of :func:`agreement`, and `failed`, the number of tests that
@@ -257,7 +257,7 @@ class SplitStudy(Study):
 
     name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
-    table_attributes: ClassVar[Sequence[str]] = ("summary", "cross")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "cross_tests")
     columns: ClassVar[Mapping[str, Columns]] = {
         "agreement": {
             "group": Column("Group of systems.", key=True),
@@ -291,22 +291,22 @@ class SplitStudy(Study):
     }
 
     groups: dict[str, int]
-    repeated: pl.DataFrame
+    by_repeat: pl.DataFrame
 
     def summary(self) -> pl.DataFrame:
         """Return means, standard deviations and quantiles over repeats.
 
         Repeats in which one of the two tests could not be computed are excluded. `jaccard`,
-        `overlap` and `bias` are averaged over the repeats in which they are defined; the columns
-        `defined jaccard`, `defined overlap` and `defined bias` have the numbers of these repeats.
+        `overlap` and `bias mean` are averages over the repeats in which they are defined; the
+        columns `defined jaccard`, `defined overlap` and `defined bias` have the numbers of these.
         """
         statistics = [expression.alias(name) for name, (_, expression) in _STATISTICS.items()]
-        groups = self.repeated.group_by(*KEYS, maintain_order=True)
+        groups = self.by_repeat.group_by(*KEYS, maintain_order=True)
         table = groups.agg(pl.col("failed").sum(), *statistics)
         counts = [table[name].fill_null(np.nan).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
 
-    def cross(self) -> pl.DataFrame:
+    def cross_tests(self) -> pl.DataFrame:
         """Return the agreement of each test on the first set with each test on the second set.
 
         Source: Ferro and Sanderson (2022), section 3.2. Rows with the same test on both sets have
@@ -328,7 +328,7 @@ class SplitStudy(Study):
         names = [name for name in self.columns["cross"] if name in rows.columns]
         return rows.select(*names, **differences)
 
-    def outcomes(
+    def tabulate_outcomes(
         self, column: str, *, second: str | None = None, sets: str = "1-2", group: str | None = None
     ) -> pl.DataFrame:
         """Return one column of the summary as a table, a row per test and a column per size.
@@ -359,7 +359,7 @@ class SplitStudy(Study):
         check_choice("sets", sets, ("1-2", "1-1", "2-2"))
         return self.summary().filter(pl.col("group") == group, pl.col("sets") == sets)
 
-    def urbano(self) -> pl.DataFrame:
+    def summarise_as_urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
         table = self.summary()
         return table.rename({old: new for old, new in URBANO_NAMES.items() if old in table.columns})
@@ -416,7 +416,7 @@ class SplitStudy(Study):
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explain_tests(self.tests)
-        if n_failed := self.repeated.filter(pl.col("failed") > 0, sets="1-2").height:
+        if n_failed := self.by_repeat.filter(pl.col("failed") > 0, sets="1-2").height:
             lines.append(
                 f"note: excluded {inflect(n_failed, 'repeat')} of pairs of tests that failed"
             )
@@ -459,7 +459,7 @@ class SplitStudy(Study):
         """Return the tables of agreements of two tests, and of differences in percent."""
         if len(self.tests) < 2:
             return []
-        rows, max_size = self.cross().filter(pl.col("group") == group), max(self.sizes)
+        rows, max_size = self.cross_tests().filter(pl.col("group") == group), max(self.sizes)
         title = f"Tests on the first and on the second set, sets of {max_size} topics; {subject}"
         columns = self.columns["cross"]
         tables = [format_table(rows.filter(pl.col("size") == max_size), title, columns)]
@@ -506,7 +506,7 @@ def split_topics(
     Parameters
     ----------
     scores
-        Scores of one measure by topic and system, as for :func:`compare`.
+        Scores of one measure by topic and system, as for :func:`cranfield.compare`.
     tests
         Names of tests, such as `t`, or `t+holm` with another correction. Tests of scores by shard,
         such as `anova-3` and `anova-3f`, require `by_shard`.
@@ -528,8 +528,8 @@ def split_topics(
         repeated for each team of at least two systems. Other forms: see
         :func:`cranfield.meta.teams_of`.
     alpha, missing, resamples
-        As for :func:`compare`; by default scores by shard may be missing if they are missing for
-        all systems.
+        As for :func:`cranfield.compare`; by default scores by shard may be missing if they are
+        missing for all systems.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`.
 
@@ -549,7 +549,7 @@ def split_topics(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
-    >>> study.outcomes("AA").rows()
+    >>> study.tabulate_outcomes("AA").rows()
     [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
     call = check_arguments(split_topics, locals())
@@ -573,7 +573,7 @@ def split_topics(
         sizes=parsed_sizes,
         groups={name: len(members) for name, members in inputs.groups.items()},
         n_topics=len(inputs.scores.topics),
-        repeated=table,
+        by_repeat=table,
         notes=inputs.notes,
     )
 

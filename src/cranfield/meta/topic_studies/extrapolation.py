@@ -144,9 +144,9 @@ def generalizability(
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
     >>> study = generalizability(ev["nDCG@20"])
-    >>> round(study.relative(50).value, 3), round(study.absolute(50).value, 3)
+    >>> round(study.compute_relative(50).value, 3), round(study.compute_absolute(50).value, 3)
     (0.989, 0.973)
-    >>> study.topics_for(0.95)
+    >>> study.find_required_topics(0.95)
     RequiredTopics(target=0.95, n_topics=11, low=7, high=17)
     """
     call = check_arguments(generalizability, locals())
@@ -352,7 +352,7 @@ def extrapolate(
     The systems of a collection are often far from a normal sample; for example many have similar
     means and a few failed. `shrunk` preserves the shape of the distribution of the means, and is
     the recommended row; `normal low` and `normal high` show the uncertainty of the variance of
-    systems. In all rows the errors of all systems have the same variance, as the test assumes.
+    systems.
 
     Examples
     --------
@@ -381,9 +381,9 @@ def extrapolate(
             " topics"
         )
     means = complete_scores.topic_scores.mean(axis=0)
-    shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
+    shrunk = means.mean() + np.sqrt(study.compute_relative().value) * (means - means.mean())
     # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
-    coefficient = study.relative(1)
+    coefficient = study.compute_relative(1)
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
     values = (coefficient.value, coefficient.low, coefficient.high)
     ratios = [r / (1 - r) for r in (min(value, math.nextafter(1, 0)) for value in values)]

@@ -47,7 +47,7 @@ class AllTopics:
     values: Floats
     lower_is_better: bool
     choice: TestChoice
-    replace: bool
+    with_replacement: bool
     seed: int
     ranks: Ints  # twice the mid-rank of each system, the best first
     signs: Ints  # of significant differences, 0 for others; shape (pairs,)
@@ -59,20 +59,20 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
     size, start, stop = task
     repeats = np.arange(start, stop)
     n_topics = len(all_topics.values)
-    replace = all_topics.replace or not size
+    with_replacement = all_topics.with_replacement or not size
     means = np.empty((repeats.size, all_topics.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
     is_tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
         rng = make_stream(all_topics.seed, size, int(repeat))
         # Sort topics, so that equal samples have exactly equal sums.
-        sample = np.sort(rng.choice(n_topics, size or n_topics, replace=replace))
+        sample = np.sort(rng.choice(n_topics, size or n_topics, replace=with_replacement))
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
             decisions, is_tested[k] = compute_decisions(all_topics.choice, values, all_topics.seed)
-            products = (all_topics.signs * decisions.order)[decisions.significant]
-            counts[k] = decisions.significant.sum(), (products > 0).sum(), (products < 0).sum()
+            products = (all_topics.signs * decisions.order)[decisions.is_significant]
+            counts[k] = decisions.is_significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
     # The correlations expect the best system to have the highest number.
     sample_order, full_order = -ranks, np.broadcast_to(-all_topics.ranks, ranks.shape)
@@ -217,7 +217,7 @@ class Stability(Study):
         rows = self.by_size.drop_nulls("tau").sort("topics")
         if rows.is_empty():
             return ()
-        # Larger samples agree with all topics by construction.
+        # Larger samples have most topics in common with the complete set.
         half = rows.filter(pl.col("topics") <= self.n_topics / 2)
         row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
@@ -232,8 +232,8 @@ class Stability(Study):
             f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
             f" {row['tau high']:.2f}); the first system is the same in"
             f" {format_percent(row['same first'])} of the samples.{confirmation}",
-            f"The {inflect(self.repeats, 'sample')} are from one set of topics and overlap; the"
-            " agreement between orders of systems on different topics is lower.",
+            f"Sample: {inflect(self.repeats, 'draw')} from one set of topics. Draws overlap; orders"
+            " of systems on different topics agree less.",
         )
 
     def heading(self) -> list[str]:
@@ -347,7 +347,7 @@ def stability(
     correction, alpha
         As for :func:`cranfield.compare`.
     resamples
-        Number of resamples, for tests that resample.
+        Number of resamples, for tests and corrections that resample.
     top
         Numbers k for which the sets of the top k systems are compared; by default those of 1, 3, 5
         and 10 that are below the number of systems.
@@ -371,7 +371,7 @@ def stability(
     -----
     Samples without replacement share topics with the complete set, so that tau approaches 1 by
     construction as the size approaches the number of topics. The table shows to what extent fewer
-    topics would have reproduced *this* result. Its closeness to the truth is estimated by
+    topics would have reproduced *this* result. Its closeness to the true order is estimated by
     :func:`cranfield.meta.topic_studies.extrapolation.extrapolate` and
     :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
 
@@ -410,10 +410,10 @@ def stability(
         values=values,
         lower_is_better=study_scores.lower_is_better,
         choice=choice,
-        replace=bool(replace),
+        with_replacement=bool(replace),
         seed=int(seed),
         ranks=all_ranks,
-        signs=np.where(decisions.significant, decisions.order, 0).astype(np.int64),
+        signs=np.where(decisions.is_significant, decisions.order, 0).astype(np.int64),
     )
     rows = run_parts(
         _draw_samples,
@@ -466,8 +466,8 @@ def stability(
         n_topics=n_topics,
         test=choice.test,
         correction=choice.correction,
-        n_significant=int(decisions.significant.sum()),
-        n_pairs=decisions.significant.size,
+        n_significant=int(decisions.is_significant.sum()),
+        n_pairs=decisions.is_significant.size,
         by_size=pl.DataFrame(summaries, schema_overrides=types),
         top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),

@@ -35,7 +35,7 @@ _COEFFICIENTS = {
 
 
 @dataclass(frozen=True)
-class Coefficient:
+class Reliability:
     """A coefficient from 0 to 1, with its confidence interval."""
 
     value: float
@@ -121,7 +121,7 @@ class Generalizability(Study):
 
     components: pl.DataFrame
 
-    def relative(self, topics: int | None = None) -> Coefficient:
+    def compute_relative(self, n_topics: int | None = None) -> Reliability:
         r"""Compute the generalizability coefficient for a number of topics.
 
         The coefficient measures how well differences and orders of systems generalise to other
@@ -133,9 +133,9 @@ class Generalizability(Study):
         The number n of topics is 1 or more; the default is the number in the scores. The interval
         is exact for normal effects: it follows from the F distribution of a ratio of mean squares.
         """
-        return self._estimate(self._compute_ratios(absolute=False), topics)
+        return self._estimate(self._compute_ratios(is_absolute=False), n_topics)
 
-    def absolute(self, topics: int | None = None) -> Coefficient:
+    def compute_absolute(self, n_topics: int | None = None) -> Reliability:
         r"""Compute the index of dependability for a number of topics.
 
         The index measures how well the means themselves generalise to other topics, which may be
@@ -143,19 +143,20 @@ class Generalizability(Study):
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
-        The number n of topics is 1 or more; the default is the number in the scores. The interval
-        is approximate, even for normal effects.
+        The interval is approximate, even for normal effects; n is as for :meth:`compute_relative`.
         """
-        return self._estimate(self._compute_ratios(absolute=True), topics)
+        return self._estimate(self._compute_ratios(is_absolute=True), n_topics)
 
-    def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> RequiredTopics:
+    def find_required_topics(
+        self, target: float = 0.95, *, is_absolute: bool = False
+    ) -> RequiredTopics:
         """Compute the smallest number of topics for which a coefficient reaches a target.
 
         Parameters
         ----------
         target
             Coefficient to reach, above 0 and below 1.
-        absolute
+        is_absolute
             Whether the index of dependability must reach the target instead of the relative
             coefficient.
         """
@@ -164,7 +165,7 @@ class Generalizability(Study):
         value, low, high = (
             # Do not round up numbers that are integers within rounding.
             max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
-            for ratio in self._compute_ratios(absolute)
+            for ratio in self._compute_ratios(is_absolute)
         )
         return RequiredTopics(float(target), n_topics=value, low=high, high=low)
 
@@ -177,26 +178,26 @@ class Generalizability(Study):
         check_list("sizes", sizes)
         parsed_sizes = sorted({*SIZES, self.n_topics}) if sizes is None else list(sizes)
         rows = [
-            (size, *astuple(self.relative(size)), *astuple(self.absolute(size)))
+            (size, *astuple(self.compute_relative(size)), *astuple(self.compute_absolute(size)))
             for size in parsed_sizes
         ]
         columns = [name for name in self.columns["coefficients"] if name != "measure"]
         return pl.DataFrame(rows, columns, orient="row")
 
-    def _estimate(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
-        n = self.n_topics if topics is None else topics
-        check_integer("topics", n, 1)
-        return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
+    def _estimate(self, ratios: tuple[float, float, float], n_topics: int | None) -> Reliability:
+        n = self.n_topics if n_topics is None else n_topics
+        check_integer("n_topics", n, 1)
+        return Reliability(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
-    def _compute_ratios(self, absolute: bool) -> tuple[float, float, float]:
+    def _compute_ratios(self, is_absolute: bool) -> tuple[float, float, float]:
         """Return the ratio of system to error variance for one topic, with its bounds."""
         system, topic, interaction = self.components["variance"].to_list()
-        error_variance = topic + interaction if absolute else interaction
+        error_variance = topic + interaction if is_absolute else interaction
         tail = (1 - self.confidence) / 2
         if error_variance <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
         value = system / error_variance if error_variance > 0 else math.inf
-        bound = self._compute_absolute_bound if absolute else self._compute_relative_bound
+        bound = self._compute_absolute_bound if is_absolute else self._compute_relative_bound
         return value, bound(tail), bound(1 - tail)
 
     def _compute_relative_bound(self, tail: float) -> float:
@@ -224,7 +225,7 @@ class Generalizability(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        needed = self.topics_for(self.target)
+        needed = self.find_required_topics(self.target)
         if needed.n_topics is None:
             return ()
         bounds = (needed.low, needed.high)
@@ -241,15 +242,15 @@ class Generalizability(Study):
         systems = inflect(self.n_systems, "system")
         return [
             f"{format_prefix(self.measure)}{systems}, {inflect(self.n_topics, 'topic')};"
-            f" generalizability coefficient (relative) {self.relative().value:.4f}, index of"
-            f" dependability (absolute) {self.absolute().value:.4f}",
+            f" generalizability coefficient (relative) {self.compute_relative().value:.4f}, index"
+            f" of dependability (absolute) {self.compute_absolute().value:.4f}",
             f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
     def _count_topics(self) -> pl.DataFrame:
         """Return the numbers of topics needed for the target."""
         rows = [
-            (name, *astuple(self.topics_for(self.target, absolute=absolute)))
+            (name, *astuple(self.find_required_topics(self.target, is_absolute=absolute)))
             for name, absolute in (("relative", False), ("absolute", True))
         ]
         integers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
@@ -313,7 +314,7 @@ class Facets(Study):
 
     components: pl.DataFrame
 
-    def relative(self, topics: int | None = None, cells: int | None = None) -> float:
+    def compute_relative(self, n_topics: int | None = None, n_cells: int | None = None) -> float:
         r"""Compute the generalizability coefficient for numbers of topics and cells per topic.
 
         The coefficient is the expected squared correlation of a system's mean with its mean over
@@ -325,15 +326,15 @@ class Facets(Study):
         The numbers n of topics and k of cells per topic are 1 or more; the defaults are the number
         of topics in the scores, and their mean number of cells.
         """
-        return self._estimate(topics, cells, absolute=False)
+        return self._estimate(n_topics, n_cells, is_absolute=False)
 
-    def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Compute the index of dependability of means; n and k are as for :meth:`relative`.
+    def compute_absolute(self, n_topics: int | None = None, n_cells: int | None = None) -> float:
+        r"""Compute the index of dependability of means; arguments as for :meth:`compute_relative`.
 
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
         """
-        return self._estimate(topics, cells, absolute=True)
+        return self._estimate(n_topics, n_cells, is_absolute=True)
 
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
@@ -341,17 +342,18 @@ class Facets(Study):
         """Compute both coefficients for combinations of numbers of topics and cells per topic."""
         check_list("topics", topics)
         check_list("cells", cells)
-        rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
+        pairs = product(topics, cells)
+        rows = [(n, k, self.compute_relative(n, k), self.compute_absolute(n, k)) for n, k in pairs]
         return pl.DataFrame(rows, ["topics", "cells", *_COEFFICIENTS], orient="row")
 
-    def _estimate(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
-        for name, value in (("topics", topics), ("cells", cells)):
+    def _estimate(self, n_topics: int | None, n_cells: int | None, *, is_absolute: bool) -> float:
+        for name, value in (("n_topics", n_topics), ("n_cells", n_cells)):
             if value is not None:
                 check_integer(name, value, 1)
-        n = self.n_topics if topics is None else int(topics)
-        k = self.n_cells / self.n_topics if cells is None else int(cells)
+        n = self.n_topics if n_topics is None else int(n_topics)
+        k = self.n_cells / self.n_topics if n_cells is None else int(n_cells)
         system, topic, interaction, cell, error = self.components["variance"]
-        noise = interaction / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
+        noise = interaction / n + error / (n * k) + is_absolute * (topic / n + cell / (n * k))
         return float(system / (system + noise)) if system + noise > 0 else math.nan
 
     @property
@@ -364,8 +366,8 @@ class Facets(Study):
             f" {format_percent(proportions['system'])} comes from differences between systems.",
             f"With {inflect(self.n_topics, 'topic')} of {self.n_cells / self.n_topics:.3g} cells"
             " each (shards or query variations), the generalizability coefficient of differences is"
-            f" {self.relative():.2f} (1 if they are equal on all topics and cells), and the index"
-            f" of dependability of means is {self.absolute():.2f}.",
+            f" {self.compute_relative():.2f} (1 if they are equal on all topics and cells), and the"
+            f" index of dependability of means is {self.compute_absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )
@@ -374,8 +376,8 @@ class Facets(Study):
         return [
             f"{format_prefix(self.measure)}{inflect(self.n_systems, 'system')},"
             f" {inflect(self.n_topics, 'topic')}, {inflect(self.n_cells, 'cell')}; generalizability"
-            f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
-            f" {self.absolute():.4f}"
+            f" coefficient (relative) {self.compute_relative():.4f}, index of dependability"
+            f" (absolute) {self.compute_absolute():.4f}"
         ]
 
 
@@ -425,7 +427,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20", shards=3)
     >>> study = facets(ev["nDCG@20"])
-    >>> round(study.relative(), 3), round(study.relative(topics=100, cells=1), 3)
+    >>> round(study.compute_relative(), 3), round(study.compute_relative(100, n_cells=1), 3)
     (0.904, 0.92)
     """
     shard_scores = as_scores(scores)

@@ -431,7 +431,7 @@ def predict_relevance(
     check_list("measures", measures)
     model_list = _list_models(models)
     check_integer("rel", rel, -(10**9))
-    judged = read_qrels(qrels).flat()
+    judged = read_qrels(qrels).merge_subtopics()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
     missing: set[str] = set()

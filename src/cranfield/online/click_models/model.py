@@ -103,7 +103,7 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
     2
     """
-    table = read_qrels(qrels).flat().to_polars()
+    table = read_qrels(qrels).merge_subtopics().to_polars()
     table = table.select("doc", pl.col("grade").cast(pl.Int64), query="topic")
     results = log.results.drop("grade", strict=False)
     results = join_by_document(log, results, table, "no result is judged", "judgments")

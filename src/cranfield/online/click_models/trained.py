@@ -242,7 +242,7 @@ class ClickModel(Result):
         """Return a run that ranks the documents of each query by relevance."""
         table = self.relevance_by_document()
         run = read_run(table.select("doc", topic="query", score="relevance"))
-        return run.renamed(self.model.name)
+        return run.rename(self.model.name)
 
     def relevance_by_document(self) -> pl.DataFrame:
         """Estimate the relevance of documents; refuse a model tied by grade."""

@@ -328,7 +328,7 @@ def interleave(
     check_names(runs)
     rankings = {}
     for run in runs:
-        rows = run.restricted(run.codes == run.topics.index(topic)) if topic in run.topics else None
+        rows = run.restrict(run.codes == run.topics.index(topic)) if topic in run.topics else None
         rankings[run.name] = [] if rows is None else rank_documents(rows, ties)[topic]
     return Interleaver(method, encode_rankings(rankings), length, topic)
 

@@ -150,7 +150,7 @@ def _check_data(
         raise CranfieldError(
             f"topic {quote(runs.topics[row])} has no relevant documents; recall is undefined"
         )
-    has_scores = np.any(runs.scored if row is None else runs.scored[[row]], axis=0)
+    has_scores = np.any(runs.is_scored if row is None else runs.is_scored[[row]], axis=0)
     missing = [k for k in columns if not has_scores[k]]
     if missing and (requires_all or len(missing) == len(columns)):
         scope = "any topic" if row is None else f"topic {quote(runs.topics[row])}"
@@ -162,14 +162,14 @@ def _compute_curves(
 ) -> Floats:
     """Return interpolated precision, shape (levels, systems); NaN for a system without topics."""
     curves = np.full((len(levels), len(runs.systems)), np.nan)
-    counts = runs.scored.sum(axis=0)
+    counts = runs.is_scored.sum(axis=0)
     has_topics = counts > 0
     for k, level in enumerate(levels):
         values = InterpolatedPrecision(recall=level, rel=rel, rounding=rounding).score(runs)
         if row is not None:
-            curves[k] = np.where(runs.scored[row], values[row], np.nan)
+            curves[k] = np.where(runs.is_scored[row], values[row], np.nan)
         else:
-            sums = np.where(runs.scored, values, 0.0).sum(axis=0)
+            sums = np.where(runs.is_scored, values, 0.0).sum(axis=0)
             curves[k, has_topics] = sums[has_topics] / counts[has_topics]
     return curves
 
@@ -196,7 +196,7 @@ def _trace_steps(
     for k in systems:
         ranks = relevant.rank[relevant.cell == k * len(runs.topics) + row]
         counts = np.arange(1, ranks.size + 1)
-        ends = np.append(ranks[1:] - 1, max(int(runs.retrieved[row, k]), ranks.max(initial=0)))
+        ends = np.append(ranks[1:] - 1, max(int(runs.n_retrieved[row, k]), ranks.max(initial=0)))
         corners = np.stack([ranks, ends[: ranks.size]], axis=1).ravel()
         n_relevant = np.repeat(counts, 2)
         if ranks.size == 0 or ranks[0] > 1:
@@ -223,7 +223,7 @@ def _describe_curves(
 ) -> tuple[str, list[str]]:
     """Return the title of the chart and the lines below it."""
     if row is None:
-        counts = runs.scored.sum(axis=0)[list(order)]
+        counts = runs.is_scored.sum(axis=0)[list(order)]
         topics = inflect(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
             topics = f"{counts.min()} to {inflect(int(counts.max()), 'topic')}"

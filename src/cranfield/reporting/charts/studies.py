@@ -476,7 +476,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     >>> import cranfield as cf
     >>> from cranfield.meta import study_scales
     >>> covid = cf.bundled.trec_covid()
-    >>> judged = cf.judge(covid.runs[:5], covid.qrels).binary()
+    >>> judged = cf.judge(covid.runs[:5], covid.qrels).binarise()
     >>> study = study_scales(judged, ["P", "RR"], cutoffs=[5, 10], tests=())
     >>> scale_tau_chart(study).to_dict()["layer"][0]["encoding"]["x"]["title"]
     'length of runs'
@@ -565,7 +565,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     >>> import cranfield as cf
     >>> from cranfield.meta import study_scales
     >>> covid = cf.bundled.trec_covid()
-    >>> judged = cf.judge(covid.runs[:5], covid.qrels).binary()
+    >>> judged = cf.judge(covid.runs[:5], covid.qrels).binarise()
     >>> study = study_scales(judged, ["P", "RR", "AP"], cutoffs=[5], tests=())
     >>> scale_pairs_chart(study).to_dict()["layer"][0]["encoding"]["y"]["title"]
     'two measures'

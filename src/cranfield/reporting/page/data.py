@@ -45,7 +45,7 @@ def compute_tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
 def compute_precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
     """Return ranks and mean precisions, NaN beyond a system's last document; None if undefined."""
     judged = evaluation.judged
-    depth = judged.retrieved.max(axis=0, initial=0)
+    depth = judged.n_retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
     if len(ranks) < 2:
         return None

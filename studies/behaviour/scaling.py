@@ -117,7 +117,7 @@ def _summary(text: str, length: int, grades: int) -> Any:
     runs = np.random.default_rng(3).integers(0, grades + 1, (9, length))
     scores = scales.score_runs(text, runs, grades=grades)
     told: list[Any] = [repr(found), found.find_gaps(), scores]
-    for name in ("size", "error", "exact", "approximate"):
+    for name in ("size", "error", "is_exact", "is_approximate"):
         told.append(getattr(found, name, None))
     for ask in (lambda: found.rank(scores), lambda: found.values()[:50]):
         try:

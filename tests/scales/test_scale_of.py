@@ -46,7 +46,7 @@ from cranfield.scales.measure_scales import (
 )
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import score_runs
-from cranfield.scales.verdicts import Verdict
+from cranfield.scales.verdicts import ScaleVerdict
 
 INTERVAL, ORDINAL = Scale.INTERVAL, Scale.ORDINAL
 FLAT = DCG(discount="max(1,log10(rank))")
@@ -188,7 +188,7 @@ def test_dcg_with_base_10() -> None:
 
 
 def check_witness(
-    verdict: Verdict, measure: Measure, grades: int, orders: dict[str, Callable[..., Any]]
+    verdict: ScaleVerdict, measure: Measure, grades: int, orders: dict[str, Callable[..., Any]]
 ) -> None:
     """A witness is what it says."""
     witness = verdict.witness

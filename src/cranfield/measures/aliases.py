@@ -413,7 +413,7 @@ def find_trec_name(measure: Measure, rel: int = 1) -> str:
     """Return the name of a measure in trec_eval; if there is none, its text form.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
-    names in trec_eval do not include it. A measure with another lowest grade has its label.
+    names in trec_eval do not include it. Unless it is 1, other lowest grades give the label.
     """
     default = measure
     if rel != 1 and hasattr(measure, "rel"):

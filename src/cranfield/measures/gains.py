@@ -331,7 +331,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the ideal total down to each rank, at most the last ideal rank; also these ranks."""
+    """Return ideal totals down to each rank, or the last ideal rank if lower, and these ranks."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)

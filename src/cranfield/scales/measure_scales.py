@@ -55,8 +55,8 @@ from cranfield.scales.verdicts import (
     RunGrades,
     RunSet,
     ScaleReport,
+    ScaleVerdict,
     TopicsReport,
-    Verdict,
     Witness,
     add_required_cutoff,
     make_run_set,
@@ -96,7 +96,7 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
 
 def determine_steps(
     order: str, steps: Iterable[Step], form: Form, sign: int, reason: str
-) -> Verdict:
+) -> ScaleVerdict:
     """Determine the scale of a measure for a total order from all differences of neighbours."""
     step_iterator = iter(steps)
     first_step: tuple[Step, Any] | None = None
@@ -108,7 +108,9 @@ def determine_steps(
         if violations.size:
             index = int(violations[0])
             kind = "inverted" if indices_above[index] != indices_below[index] else "tied"
-            return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
+            return ScaleVerdict(
+                order, None, True, _make_form_witness(kind, block[index], form), reason
+            )
         gains = values.keys[indices_above] - values.keys[indices_below]
         # The keys of all blocks have the denominator of the form.
         first_step = first_step or (block[0], gains[0])
@@ -117,11 +119,11 @@ def determine_steps(
             uneven_runs = (*first_step[0], *block[int(uneven_steps[0])])
     if uneven_runs:
         witness = _make_form_witness("gaps", uneven_runs, form)
-        return Verdict(order, Scale.ORDINAL, True, witness, reason)
-    return Verdict(order, Scale.INTERVAL, True, None, reason)
+        return ScaleVerdict(order, Scale.ORDINAL, True, witness, reason)
+    return ScaleVerdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdict]:
+def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
     """Determine the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
     set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
@@ -133,7 +135,7 @@ def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdic
     ]
 
 
-def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
+def _find_unequal_ranks(form: Form, rank_sum: Additive) -> ScaleVerdict | None:
     """Return the verdict for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base, or None.
     gains = [
@@ -145,7 +147,7 @@ def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
             runs = np.zeros((2, rank_sum.length), dtype=np.int64)
             runs[0, 0] = runs[1, k] = grade
             witness = _make_form_witness("distinguished", runs, form)
-            return Verdict(SET_BASED, None, True, witness)
+            return ScaleVerdict(SET_BASED, None, True, witness)
     return None
 
 
@@ -239,7 +241,7 @@ RANK_BASED = "rank-based total order"
 
 def determine_order(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
-) -> Verdict:
+) -> ScaleVerdict:
     """Determine the scale of a measure for a weak order, given by the rank of each run."""
     indices = values.index if sign > 0 else values.size - 1 - values.index
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
@@ -262,21 +264,21 @@ def determine_order(
             else:
                 lower = int(np.argmax(max_indices[: k + 1] == running_max[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
-            return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
+            return ScaleVerdict(order, None, True, _make_witness(kind, values, runs, pair))
     return determine_spacing(order, values, runs)
 
 
-def determine_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
+def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
     """Determine from its gaps whether a measure that respects an order is interval or ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
-        return Verdict(order, Scale.INTERVAL)
+        return ScaleVerdict(order, Scale.INTERVAL)
     neighbours = [int(np.argmax(values.index == index)) for index in (0, 1, gap, gap + 1)]
     witness = _make_witness("gaps", values, runs, neighbours)
-    return Verdict(order, Scale.ORDINAL, True, witness)
+    return ScaleVerdict(order, Scale.ORDINAL, True, witness)
 
 
-def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
+def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
     """Determine the scale for the set-based and the rank-based order from all runs."""
     return [
         determine_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
@@ -293,18 +295,18 @@ MAX_SEARCHED = 2**10
 """Maximum number of runs in the search for a witness, if there are too many runs to list."""
 
 
-def search_verdicts(run_set: RunSet, form: Form | None) -> list[Verdict]:
+def search_verdicts(run_set: RunSet, form: Form | None) -> list[ScaleVerdict]:
     """Determine the scale of a measure for all three orders without listing all runs."""
     own_verdict = _search_own_order(run_set)
     if run_set.judgments is not None or form is None or not isinstance(form.rank_sum, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
     if not own_verdict.is_decided and (is_even := is_form_evenly_spaced(form)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
-        own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
+        own_verdict = ScaleVerdict(OWN_ORDER, scale, True, None, "from its weights and gains")
     return [own_verdict, *prove_total_orders(form, form.rank_sum, run_set.sign)]
 
 
-def _search_own_order(run_set: RunSet) -> Verdict:
+def _search_own_order(run_set: RunSet) -> ScaleVerdict:
     """Determine the scale for the own order from runs down to the cutoff, or the lowest runs."""
     measure, length, max_grade = run_set.measure, run_set.length, run_set.max_grade
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
@@ -316,18 +318,18 @@ def _search_own_order(run_set: RunSet) -> Verdict:
         runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(run_set.compute_values(runs), runs, run_set.sign)
         if witness is not None:
-            return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
+            return ScaleVerdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
+    return ScaleVerdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
 
 
-def _search_witnesses(run_set: RunSet) -> list[Verdict]:
+def _search_witnesses(run_set: RunSet) -> list[ScaleVerdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
     verdicts = determine_total_orders(run_set, run_set.compute_values(runs), runs)
     reason = _describe_max_length(run_set.max_grade)
     return [
-        verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reason)
+        verdict if verdict.scale is None else ScaleVerdict(verdict.order, None, False, None, reason)
         for verdict in verdicts
     ]
 

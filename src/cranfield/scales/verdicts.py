@@ -87,7 +87,7 @@ class Witness:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class ScaleVerdict:
     """The scale of a measure for one order of runs.
 
     Attributes
@@ -120,7 +120,7 @@ class Verdict:
         return f"at least {self.scale}; whether it is interval is not decided at this length"
 
     def __repr__(self) -> str:
-        return f"Verdict({self.order}: {self.word})"
+        return f"ScaleVerdict({self.order}: {self.word})"
 
     def __str__(self) -> str:
         text = f"{self.order}: {self.word}"
@@ -155,9 +155,9 @@ class ScaleReport:
     grades: int
     judgments: int | tuple[int, ...] | None
     n_runs: int
-    own: Verdict
-    set_based: Verdict
-    rank_based: Verdict
+    own: ScaleVerdict
+    set_based: ScaleVerdict
+    rank_based: ScaleVerdict
     is_exact: bool
 
     @property

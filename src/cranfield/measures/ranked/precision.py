@@ -121,7 +121,7 @@ class _GainSumMeasure(
     is_linear=True,
 )
 class GeneralisedPrecision(_GainSumMeasure):
-    """Generalised precision; the divisor is the gain of k documents, even for shorter lists."""
+    """Generalised precision; shorter lists, too, are divided by the highest gain of k documents."""
 
     max_grade: int | None = MAX_GRADE
 

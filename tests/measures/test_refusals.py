@@ -101,7 +101,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("ndcg10", "did you mean ndcg@10?"),
     ("nDGC10", "did you mean nDCG@10?"),
     ("OFFICIAL", "did you mean official?"),
-    ("EU(RBP(p=0.9, depth=1000))", "did you mean EU(RBP, depth=1000)?"),
+    ("EU(RBP(p=0.9, depth=1000))", "EU has one, as in EU(RBP, depth=1000)"),
     ("P(depth=3)@5", "P: unknown parameter 'depth'; expected one of: rel"),
     ("nDCG(depth=10)", "nDCG: unknown parameter 'depth'; expected one of: gains"),
     ("AP(depth='x')", "AP: unknown parameter 'depth'; expected one of: rel"),
@@ -263,7 +263,7 @@ def test_suggestions_for_a_depth_are_measures() -> None:
         try:
             cf.parse_measure(text)
         except cf.MeasureError as error:
-            if " did you mean EU(" in str(error):
-                cf.parse_measure(str(error).rpartition("did you mean ")[2].removesuffix("?"))
+            if " as in EU(" in str(error):
+                cf.parse_measure(str(error).rpartition(" as in ")[2])
             else:
                 assert "depth=" not in str(error).replace(text, "")

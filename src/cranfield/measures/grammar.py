@@ -362,7 +362,7 @@ def _build_call(
     if "depth" in parameters and "depth" not in measure_class.parameters:
         expectation = f"EU({name}, depth={parameters['depth']!r})"
         if _is_measure(expectation):
-            raise MeasureError(f"{name} has no parameter 'depth'; did you mean {expectation}?")
+            raise MeasureError(f"{name} has no parameter 'depth'; EU has one, as in {expectation}")
     # A call, unlike the class, accepts parameter names of other programs.
     measure = measure_class()(**presets, **parameters)
     return measure

@@ -214,7 +214,6 @@ class Irrational:
 Number = Fraction | float | Irrational
 """A value of a measure; a float if the exact value is unknown."""
 
-
 INPUT_DESCRIPTIONS = {
     "intents": "the subtopics of documents",
     "lengths": "the lengths of documents",

@@ -353,7 +353,7 @@ class Measure(Spec):
         return n_runs <= MAX_SCORED_RUNS and _are_scores_evenly_spaced(self, length, max_grade)
 
     def _yield_parameter_grades(self) -> Iterator[int]:
-        """Yield `rel`, and the grades of `gains` and the next ones, where steps may differ."""
+        """Yield `rel`, and each grade of `gains` and the grade after it, where steps may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
         if isinstance(kind, tuple):

@@ -1,10 +1,10 @@
 """Statistics and tests that a measurement scale admits, and stochastic dominance of systems.
 
-A scale admits transformations: nominal ones any one-to-one function, ordinal ones any increasing
-one, interval ones any positive affine one, ratio ones multiplication by a positive number
-(Ferrante, Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). The tables of
-this module follow Stevens' prescriptions. They are one side of a long debate, reported in section
-2.3 of the first and sections 7.4 and 7.6 of the second paper; this module does not enforce them.
+A scale admits transformations: a nominal scale any one-to-one function, an ordinal scale any
+increasing function, an interval scale any positive affine function, a ratio scale any positive
+factor (Ferrante, Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). The
+tables of this module follow Stevens' prescriptions. They are one side of a long debate, reported in
+section 2.3 of the first and sections 7.4 and 7.6 of the second paper, and are not enforced.
 
 Where the sources differ:
 

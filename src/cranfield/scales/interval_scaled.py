@@ -233,7 +233,7 @@ class Interval(Wrapper):
         self, max_grade: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
-        # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
+        # Grades have been mapped to 0 and 1, so that the lowest relevant grade is 1.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
             return make_topic_image(measure, self.cutoff, max_grade, ideal, max_relevant)

@@ -418,8 +418,8 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     A statement is meaningful if it stays true, or false, under every transformation that the scale
     of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the test
     requires is compared with the scale that the measure declares. The result also shows for which
-    pairs the order of the means survives every increasing transformation of the scores, whatever
-    the declared scale: it survives if, and only if, the scores of one system stochastically
+    pairs the order of the means survives every increasing transformation of the scores, regardless
+    of the declared scale: it survives if, and only if, the scores of one system stochastically
     dominate those of the other.
 
     Parameters

@@ -466,7 +466,7 @@ def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.rank_sum, runs)
     if not exact_form.divisor:
-        # A topic without relevant documents scores 0, whatever the run.
+        # On a topic without relevant documents every run scores 0.
         rows = np.zeros_like(rows)
     distinct_rows, index = _find_distinct_rows(rows)
     if len(bases) > 1:

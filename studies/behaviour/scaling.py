@@ -116,8 +116,8 @@ def _summary(text: str, length: int, grades: int) -> Any:
     found = scales.image(text, length, grades)
     runs = np.random.default_rng(3).integers(0, grades + 1, (9, length))
     scores = scales.score_runs(text, runs, grades=grades)
-    told: list[Any] = [repr(found), found.gaps(), scores]
-    for name in ("size", "error", "exact", "approximate"):
+    told: list[Any] = [repr(found), found.find_gaps(), scores]
+    for name in ("size", "error", "is_exact", "is_approximate"):
         told.append(getattr(found, name, None))
     for ask in (lambda: found.rank(scores), lambda: found.values()[:50]):
         try:
@@ -184,7 +184,7 @@ def _orders() -> Iterator[Item]:
             f"orders/matrix {of}",
             lambda: scales.order_matrix(scales.all_runs(length, grades), grades),
         )
-    yield "orders/below", lambda: scales.at_or_below([[0, 0, 1]], [[1, 0, 0]])
+    yield "orders/below", lambda: scales.is_at_or_below([[0, 0, 1]], [[1, 0, 0]])
     yield "orders/long", lambda: scales.rbto([[1] * 70, [0] * 69 + [1]], 1)
     yield "orders/distance", lambda: scales.natural_distance(scales.sbto(scales.all_runs(3, 1)))
     for given in ([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 1.5, 4.0], [1.0, 1.0], [], "x"):

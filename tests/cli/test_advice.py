@@ -135,8 +135,8 @@ def test_distances_beside_lines_of_trec(folder: Path) -> None:
     [
         (
             "BLEU",
-            "unknown measure BLEU: cranfield does not compute it; compute its scores by topic with"
-            " another program, and pass them to `compare --scores`",
+            "unknown measure 'BLEU': cranfield does not compute it; compute its scores by topic"
+            " with another program, and pass them to `compare --scores`",
         ),
         ("xyzzy", "unknown measure 'xyzzy'; `cranfield measures` lists the measures"),
         ("kendall", "unknown measure 'kendall'; `cranfield measures` lists the measures"),

@@ -246,7 +246,7 @@ def test_forms_are_exact(name: str) -> None:
 
 
 def test_a_position_based_model_is_linear() -> None:
-    assert cf.parse_measure("uPBM(clicks={1: 0.5}, examined={1: 1, 2: 0.5})").linear
-    assert not cf.parse_measure("uSDBN(clicks={1: 0.5}, satisfies={1: 0.5})").linear
+    assert cf.parse_measure("uPBM(clicks={1: 0.5}, examined={1: 1, 2: 0.5})").is_linear
+    assert not cf.parse_measure("uSDBN(clicks={1: 0.5}, satisfies={1: 0.5})").is_linear
     # Every click satisfies nobody: what is found is a count, on an interval scale.
     assert str(cf.scale_of("uPBM(clicks={1: 0.5})@4", 4).scale) == "interval"

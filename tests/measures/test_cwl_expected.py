@@ -147,7 +147,9 @@ def test_exact_sums_equal_the_framework(
     for is_filled in (False, True):
         exact = model.compute_expected(judged, depth=300, is_filled=is_filled)
         # With costs of ranks, readers are followed from rank to rank.
-        dense = model.compute_expected(judged, depth=300, is_filled=is_filled, costs=model.costs)
+        dense = model.compute_expected(
+            judged, depth=300, is_filled=is_filled, costs=model.compute_costs
+        )
         for name in ("utility", "total_utility", "depth", "cost", "total_cost"):
             assert getattr(exact, name) == pytest.approx(getattr(dense, name), abs=1e-10)
 
@@ -234,9 +236,11 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
     model = user_model("NERR10")
-    whole = model.compute_expected(judged, costs=model.costs).utility
+    whole = model.compute_expected(judged, costs=model.compute_costs).utility
     monkeypatch.setattr("cranfield.measures.users.page._BLOCK_RANKS", 1)
-    assert model.compute_expected(judged, costs=model.costs).utility.tolist() == whole.tolist()
+    assert (
+        model.compute_expected(judged, costs=model.compute_costs).utility.tolist() == whole.tolist()
+    )
     assert whole[1, 0] > 0
 
 

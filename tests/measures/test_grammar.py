@@ -114,7 +114,7 @@ def test_names_go_back_to_trec_eval() -> None:
 def test_measures_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="is immutable"):
         AP.rel = 2
-    with pytest.raises(cf.MeasureError, match="needs a cutoff"):
+    with pytest.raises(cf.MeasureError, match="requires a cutoff"):
         cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P])
     with pytest.raises(cf.MeasureError, match="at least one measure"):
         cf.parse_measures([])

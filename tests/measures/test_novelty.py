@@ -241,7 +241,7 @@ def test_risk() -> None:
     assert standard.mean()[1] == pytest.approx((-0.5 / 3) / error)
     with pytest.raises(MeasureError, match="unknown baseline"):
         cf.evaluate(runs, qrels, "URisk(RR, baseline='bm25')")
-    with pytest.raises(MeasureError, match="needs a baseline"):
+    with pytest.raises(MeasureError, match="requires a baseline"):
         cf.parse_measure("URisk(RR)")
 
 

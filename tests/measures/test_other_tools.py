@@ -109,7 +109,7 @@ def test_wrong_names_are_told_in_a_line_that_helps(
                     cf.parse_measures(hint)
                 except cf.MeasureError as again:
                     # It names a measure that needs more than its name.
-                    assert re.search(r"needs ", str(again)), (text, hint, str(again))
+                    assert re.search(r"requires ", str(again)), (text, hint, str(again))
 
 
 def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
@@ -122,7 +122,7 @@ def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
             found = cf.parse_measures(f"{text}@7")
         except cf.MeasureError as error:
             assert re.search(  # noqa: PT017
-                "ambiguous|takes no cutoff|needs |unknown measure|did you mean|is not|must be",
+                "ambiguous|takes no cutoff|requires |unknown measure|did you mean|is not|must be",
                 str(error),
             ), (text, str(error))
         else:

@@ -185,9 +185,9 @@ def test_what_is_declared_of_a_measure_is_what_the_battery_finds(measure: Measur
         assert found["normalised"].holds is not False, found["normalised"].example
     # Sums over documents; of what wraps a measure only those that are declared.
     if measure.kind == KINDS[0]:
-        assert found["linear"].holds in {measure.linear, None}, found["linear"]
+        assert found["linear"].holds in {measure.is_linear, None}, found["linear"]
         assert (found["linear"].holds is None) is (measure.name in NOT_COMPUTED)
-    elif measure.linear:
+    elif measure.is_linear:
         assert found["linear"].holds
 
 
@@ -248,7 +248,7 @@ def test_measures_of_means_look_at_the_range_of_the_inner_one() -> None:
 )
 def test_sums_over_documents_of_other_forms(text: str, linear: bool) -> None:
     measure = parse_measure(text)
-    assert measure.linear is linear
+    assert measure.is_linear is linear
     # A condensed list, or a scale by topic, makes a difference where the battery has such a case.
     assert properties(measure)["linear"].holds is linear
 

@@ -23,15 +23,15 @@ REFUSED: list[tuple[Any, str]] = [
     ("AP(rel=1.5)", "must be an integer"),
     ("AP(rel=True)", "must be an integer"),
     ("AP(denominator='N')", "must be one of 'R', 'min'"),
-    ("P", "P needs a cutoff, such as P@10"),
+    ("P", "P requires a cutoff, such as P@10"),
     ("P@0", "cutoff must be an integer"),
     ("P@10.5", "cutoff must be an integer"),
     ("P@'5'", "cutoff must be an integer"),
-    ("P@None", "'P@None': cutoff must be an integer, got None"),
+    ("P@None", "P: cutoff must be an integer >= 1, got 'None'"),
     ("SetP(cutoff=3, rel=0)@'x'", "must be an integer"),
     ("Rprec@10", "takes no cutoff"),
     ("Rprec(cutoff=10)", "unknown parameter 'cutoff'"),
-    ("IPrec", "IPrec needs a recall, such as IPrec@0.1"),
+    ("IPrec", "IPrec requires a recall, such as IPrec@0.1"),
     ("IPrec@1.1", "a number >= 0 and <= 1"),
     ("RBP(p=1)", "a number > 0 and < 1"),
     ("RBP(p=1e999)", "must be a number"),
@@ -83,14 +83,14 @@ REFUSED: list[tuple[Any, str]] = [
     ("pMRR@10", "not a score of one run"),
     ("Hole@10", "Unjudged@k"),
     ("Accuracy@10", "Success@k"),
-    ("F1", "F needs a cutoff"),
+    ("F1", "F requires a cutoff"),
     ("rbp.95", "RBP(p=0.95)"),
     ("rbp@95", "RBP or RBP(gains='graded', p=0.9)"),
-    ("nDCG@ten", "cutoff must be an integer, got 'ten'"),
+    ("nDCG@ten", "cutoff must be an integer >= 1, got 'ten'"),
     ("AP@1OO", "cutoff must be an integer, got '1OO'"),
     ("RBP(p=0.8)@1O", "cutoff must be an integer, got '1O'"),
     ("RBP@0.8", "cutoff must be an integer, got 0.8; did you mean RBP(p=0.8)?"),
-    ("precision", "P needs a cutoff, such as P@10"),
+    ("precision", "P requires a cutoff, such as P@10"),
     ("sdcg@10", "'sdcg' is ambiguous: SDCG or sDCG; write it in the exact case"),
     ("gap", "'gap' is ambiguous: GAP or gAP; write it in the exact case"),
     ("ndcg_burges(gains='linear')@10", "linear')@10\": ndcg_burges already sets"),
@@ -101,7 +101,11 @@ REFUSED: list[tuple[Any, str]] = [
     ("ndcg10", "did you mean ndcg@10?"),
     ("nDGC10", "did you mean nDCG@10?"),
     ("OFFICIAL", "did you mean official?"),
-    ("EU(RBP(p=0.9, depth=1000))", "as in EU(RBP, depth=1000)"),
+    ("EU(RBP(p=0.9, depth=1000))", "EU has one, as in EU(RBP, depth=1000)"),
+    ("P(depth=3)@5", "P: unknown parameter 'depth'; expected one of: rel"),
+    ("nDCG(depth=10)", "nDCG: unknown parameter 'depth'; expected one of: gains"),
+    ("AP(depth='x')", "AP: unknown parameter 'depth'; expected one of: rel"),
+    ("IPrec@x", "IPrec: recall must be a number"),
     # User models
     ("EU(Bpref)", "Bpref has no user model"),
     ("EU(nDCG)", "nDCG: its user model requires a cutoff"),
@@ -111,7 +115,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("EC(RBP, missing=1)", "fixed and missing require unit, the cost per unit of length"),
     ("EC(TBG, unit=1)", "unit cannot be combined with TBG, which has its own costs"),
     ("EC(RBP, unit=-1)", "got -1"),
-    ("NERR8", "NERR8 needs a cutoff"),
+    ("NERR8", "NERR8 requires a cutoff"),
     ("NERR10(p=1)", "got 1"),
     ("INST(T=0.4)", "got 0.4"),
     ("INSQ(T=0)", "got 0"),
@@ -155,10 +159,10 @@ REFUSED: list[tuple[Any, str]] = [
     ("MP(dwell={1: 0})", "mean times above 0"),
     ("MP(dwell={})", "mean times above 0"),
     ("MP(dwell_by='user')", "must be one of 'rank', 'grade'"),
-    ("uDCM(clicks={1: 0.5})", "uDCM needs continues, such as continues={1: 0.6, 2: 0.5}"),
-    ("rrCCM(clicks={1: 0.5}, tau1=1, tau2=1)", "rrCCM needs tau3"),
+    ("uDCM(clicks={1: 0.5})", "uDCM requires continues, such as continues={1: 0.6, 2: 0.5}"),
+    ("rrCCM(clicks={1: 0.5}, tau1=1, tau2=1)", "rrCCM requires tau3"),
     ("uCCM(tau1=1, tau2=1, tau3=1)", "click probabilities"),
-    ("uUBM(clicks={1: 0.5})", "uUBM needs examined_after"),
+    ("uUBM(clicks={1: 0.5})", "uUBM requires examined_after"),
     ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 1}, 2: {0: 1}})", "a mapping of each rank"),
     ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 2}})", "<= 1"),
     ("uUBM(clicks={1: 0.5}, examined_after={1: {0: 1}, 3: {0: 1}})", "a mapping of each rank"),
@@ -215,10 +219,10 @@ REFUSED: list[tuple[Any, str]] = [
     ("IA(AP, RR)", "takes one inner measure"),
     ("Classes(Classes(AP))", "Classes(AP) already uses equivalence classes"),
     ("Classes(AP, rel=2)", "Classes: unknown parameter 'rel'"),
-    ("Classes", "Classes needs an inner measure"),
+    ("Classes", "Classes requires an inner measure"),
     ("Classes(XY)", "unknown measure 'XY'"),
     ("xinfAP(prior=0)", "got 0"),
-    ("infP", "infP needs a cutoff"),
+    ("infP", "infP requires a cutoff"),
     ("infNDCG(gains={1: -1})", "at least 0"),
     ("statAP(x=1)", "unknown parameter 'x'"),
     # Interval-scaled measures
@@ -232,7 +236,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("interval(SetF)", "depends on more than the ranked grades"),
     ("interval(nDGC@5)", "did you mean nDCG"),
     ("intervall(P@5)", "did you mean interval"),
-    ("interval()", "needs an inner measure"),
+    ("interval()", "requires an inner measure"),
     # Measures of texts
     ("smeasur", "did you mean SMeasure"),
     ("SMeasure(l=3)", "SMeasure: unknown parameter 'l'; expected one of: L"),
@@ -251,3 +255,15 @@ def test_wrong_texts_are_refused(text: str, message: str) -> None:
         cf.parse_measure(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_suggestions_for_a_depth_are_measures() -> None:
+    forms = ("{}(depth=3)", "{}(depth=3)@5")
+    for text in (form.format(name) for name in cf.measures.REGISTRY for form in forms):
+        try:
+            cf.parse_measure(text)
+        except cf.MeasureError as error:
+            if " as in EU(" in str(error):
+                cf.parse_measure(str(error).rpartition(" as in ")[2])
+            else:
+                assert "depth=" not in str(error).replace(text, "")

@@ -55,13 +55,13 @@ def test_the_declared_scale_is_the_computed_one(name: str) -> None:
         measure = whole @ length
         found = [computed(measure, length, grades) for grades in GRADES]
         # A count is on a ratio scale for its zero; its steps are what is looked at here.
-        stated = [min(measure.scale_for_grades(grades), Scale.INTERVAL) for grades in GRADES]
+        stated = [min(measure.find_grade_scale(grades), Scale.INTERVAL) for grades in GRADES]
         assert stated == found, length
         assert min(measure.scale, Scale.INTERVAL) is min(found), length
     if not lengths:
         # Without cutoff, runs of every length are meant.
         found = [min(computed(whole, n, grades) for n in CUTOFFS) for grades in GRADES]
-        assert [whole.scale_for_grades(grades) for grades in GRADES] == found
+        assert [whole.find_grade_scale(grades) for grades in GRADES] == found
         assert whole.scale is min(found)
     if REGISTRY[name].info.scale_note.startswith("not on an interval"):
         assert made(name, 5).scale is Scale.ORDINAL
@@ -165,7 +165,7 @@ def found_and_stated(measure: Measure, length: int | None) -> Iterator[tuple[Sca
             [(length, None)] if length else [(n, base) for n in SHORT_CUTOFFS for base in (None, 1)]
         )
         found = min(computed(measure, n, grades, base) for n, base in sets)
-        yield found, min(measure.scale_for_grades(grades), Scale.INTERVAL)
+        yield found, min(measure.find_grade_scale(grades), Scale.INTERVAL)
 
 
 @pytest.mark.parametrize("name", BY_GRADES)
@@ -196,10 +196,10 @@ def test_rbp_of_any_length(p: float, gains: Any) -> None:
     for grades in (1, 2, 3, 4):
         for length in (4, 20):
             found = scale_of(measure @ length, length, grades).own
-            stated = (measure @ length).scale_for_grades(grades)
-            assert stated is found.scale if found.decided else stated >= Scale.ORDINAL
+            stated = (measure @ length).find_grade_scale(grades)
+            assert stated is found.scale if found.is_decided else stated >= Scale.ORDINAL
         every = min(computed(measure, length, grades) for length in (1, 2, 3, 4))
-        assert measure.scale_for_grades(grades) is every
+        assert measure.find_grade_scale(grades) is every
 
 
 def test_rbp_by_enumeration() -> None:
@@ -209,7 +209,7 @@ def test_rbp_by_enumeration() -> None:
         values = np.unique((runs * b ** np.arange(4)[:, None]).sum(axis=0))
         even = len(set(np.diff(values).tolist())) == 1
         measure = cf.parse_measure(f"RBP(p=1/{b}, gains='graded')@4")
-        assert even == (b <= m + 1) == (measure.scale_for_grades(m) is Scale.INTERVAL)
+        assert even == (b <= m + 1) == (measure.find_grade_scale(m) is Scale.INTERVAL)
 
 
 @pytest.mark.parametrize("length", [7, 12])
@@ -218,20 +218,20 @@ def test_rbp_by_enumeration() -> None:
 def test_sums_of_gains_at_long_cutoffs(text: str, gains: Any, length: int) -> None:
     measure = cf.parse_measure(f"{text}@{length}")(gains=gains)
     for grades in GRADES:
-        assert measure.scale_for_grades(grades) is scale_of(measure, length, grades).scale
+        assert measure.find_grade_scale(grades) is scale_of(measure, length, grades).scale
 
 
 def test_gains_of_documents_without_a_judgment_count() -> None:
     """Gains of 1/3 and 1 are two digits; with the 0 of unjudged documents they are uneven."""
     measure = cf.parse_measure("RBP(p=1/2, gains={0: 1/3, 1: 1})@3")
     assert scale_of(measure, 3).scale is Scale.INTERVAL
-    assert measure.scale_for_grades(1) is Scale.ORDINAL
+    assert measure.find_grade_scale(1) is Scale.ORDINAL
 
 
 def test_what_no_rank_below_can_change() -> None:
     for text in ("BPM(K=2)@40", "INST(depth=1)", "INSQ(depth=2)@40", "BPM(K=1)"):
         measure = parse_measure(text)
-        assert measure.scale_for_grades(1) is scale_of(measure, 12).scale, text
+        assert measure.find_grade_scale(1) is scale_of(measure, 12).scale, text
     assert parse_measure("BPM(K=1)@40").scale is Scale.INTERVAL
     assert parse_measure("BPM(K=30)@40").scale is Scale.ORDINAL
 
@@ -254,7 +254,7 @@ def test_what_no_rank_below_can_change() -> None:
 )
 def test_gains_decide_on_the_shortest_runs(text: str, stated: str) -> None:
     measure = parse_measure(text)
-    assert "".join(str(measure.scale_for_grades(grades))[0] for grades in GRADES) == stated
+    assert "".join(str(measure.find_grade_scale(grades))[0] for grades in GRADES) == stated
     assert (str(measure.scale)[0] == "i") == (stated == "iii")
     # What is relevant may be beyond the grades that are tried.
     assert parse_measure("RR(rel=9)@3").scale is Scale.ORDINAL

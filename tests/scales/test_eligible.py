@@ -90,7 +90,7 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elif info.lower_is_better or info.aggregate != "mean":
         assert all("higher is better" in one or "averaged over topics" in one for one in scaled)
     elif parse_measure(five).cutoff is None:
-        assert all("needs a cutoff" in one for one in scaled)
+        assert all("requires a cutoff" in one for one in scaled)
     else:
         assert scaled[0] == ""
         # With three grades 6 ranks can be scored here, without a form.
@@ -164,7 +164,7 @@ def test_the_table_of_lengths(row: tuple[str, ...]) -> None:
     for grades, cell in ((1, row[1]), (2, row[2])):
         longest = int(cell.replace(",", ""))
         for text in names:
-            assert image(text, min(longest, 7), grades).exact == exact
+            assert image(text, min(longest, 7), grades).is_exact == exact
         slow = names[0] in SLOW
         if exact and not slow:
             assert reached(names[0], longest, grades)

@@ -75,20 +75,20 @@ def test_images_and_scales_agree(
 ) -> None:
     found = scale_of(text, length, grades)
     values = image(text, length, grades)
-    assert found.exact
-    assert (found.own.scale is INTERVAL) == values.gaps().equispaced
+    assert found.is_exact
+    assert (found.own.scale is INTERVAL) == values.find_gaps().is_equispaced
     own = compute_exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
     monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     proved = scale_of(text, length, grades).own
-    assert not proved.decided or proved.scale is found.own.scale
+    assert not proved.is_decided or proved.scale is found.own.scale
 
 
 def test_a_third_is_a_third() -> None:
     for length in (4, 30):
         assert scale_of(RBP(gains="graded", p=1 / 3), length, 2).own.scale is INTERVAL
-    assert image(RBP(gains="graded", p=1 / 3), 4, 2).gaps().equispaced
-    assert not image(RBP(gains="graded", p=0.333333), 4, 2).gaps().equispaced
+    assert image(RBP(gains="graded", p=1 / 3), 4, 2).find_gaps().is_equispaced
+    assert not image(RBP(gains="graded", p=0.333333), 4, 2).find_gaps().is_equispaced
 
 
 # --- Irrational values ------------------------------------------------------------------------
@@ -146,5 +146,5 @@ def test_measures_by_their_text() -> None:
         assert one.values == other.values
     runs = all_runs(3)
     assert induced_order("P", runs).tolist() == induced_order(P @ 3, runs).tolist()
-    assert scale_over_topics("DCG", 4, 3).exact
-    assert not scale_over_topics("nDCG", 4, 3).exact
+    assert scale_over_topics("DCG", 4, 3).is_exact
+    assert not scale_over_topics("nDCG", 4, 3).is_exact

@@ -94,7 +94,7 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
     exact = compute_exact_values(measure, runs, 2, judgments)
     values = np.array([float(exact.get_value(index)) for index in range(exact.size)])
-    assert exact.exact and (np.diff(values) > 0).all()
+    assert exact.is_exact and (np.diff(values) > 0).all()
     assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
 
@@ -198,7 +198,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     steps = {b - a for a, b in zip(map(value, ordered), map(value, ordered[1:]), strict=False)}
     # Steps of irrational numbers agree but for the last of their 300 digits.
     equal = max(steps, default=0) - min(steps, default=0) <= 1000
-    assert held.find_gaps().equispaced == equal
+    assert held.find_gaps().is_equispaced == equal
 
 
 @given(

@@ -44,9 +44,9 @@ def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> N
         a, b = values[:, i], values[:, j]
         better, worse = (a, b) if a.mean() >= b.mean() else (b, a)
         steps = [(better > x).sum() - (worse > x).sum() for x in range(-1, 7)]
-        assert found.reversed[k] == (min(steps) < 0)
+        assert found.is_reversed[k] == (min(steps) < 0)
         assert found.holds[k] == (min(steps) >= 0 and max(steps) > 0)
-        if found.reversed[k]:
+        if found.is_reversed[k]:
             # A strictly increasing transformation turns the means over at the threshold.
             x = found.threshold[k]
 
@@ -54,7 +54,10 @@ def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> N
                 return float(((s > x) + 1e-6 * s).mean())
 
             assert turned(better) < turned(worse)
-            assert (found.above_first[k], found.above_second[k]) == ((a > x).sum(), (b > x).sum())
+            assert (found.n_above_first[k], found.n_above_second[k]) == (
+                (a > x).sum(),
+                (b > x).sum(),
+            )
 
 
 def one_pair(a: np.ndarray, b: np.ndarray, gap: float) -> tuple[bool, bool, float, int, int]:
@@ -82,8 +85,8 @@ def test_dominance_with_gaps_and_with_scores_that_are_nearly_equal(steps: float)
         gap = 2.0**-44 * np.nanmax(values)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
             holds, turned, *rest = one_pair(values[:, i], values[:, j], gap)
-            assert (found.holds[k], found.reversed[k]) == (holds, turned)
-            columns = (found.threshold, found.above_first, found.above_second)
+            assert (found.holds[k], found.is_reversed[k]) == (holds, turned)
+            columns = (found.threshold, found.n_above_first, found.n_above_second)
             np.testing.assert_array_equal([one[k] for one in columns], rest)
 
 
@@ -95,7 +98,7 @@ def test_shards_and_equal_systems() -> None:
     same = np.array([[0.1, 0.2], [0.2, 0.1]])
     found = dominance(scores_of(same), np.array([0]), np.array([1]))
     assert not found.holds.any()
-    assert not found.reversed.any()
+    assert not found.is_reversed.any()
 
 
 MEASURES = ["P@20", "nDCG@20", "R@20", "RBP(p=0.5)@10", "interval(RR@5)", "interval(R@5)"]
@@ -240,7 +243,7 @@ def test_means_keep_their_order_and_differences_do_not() -> None:
     star, holds = found.comparison.is_significant(), found.dominance.holds
     assert (star.sum(), found.n_invariant) == (473, 441)
     # Of the pairs whose order holds always, 147 do not differ by the tenth powers.
-    assert (star & holds & ~found.still_significant[10.0]).sum() == 147
+    assert (star & holds & ~found.masks_by_power[10.0]).sum() == 147
     assert found.lines()[1].startswith("441 of 473 significant pairs keep their order of means")
     assert found.lines()[2] == (
         "sensitivity: of these 473 pairs, 171 are still significantly different if scores are"
@@ -374,7 +377,7 @@ def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     found = meaningfulness(cf.compare(scores))
     assert (found.verdict, found.depends_on_size) == (NOT_MEANINGFUL, True)
     assert "only for sets of one size" in found.lines()[0]
-    assert set(found.alternatives()) == {"sign", "friedman"}
+    assert set(found.list_alternatives()) == {"sign", "friedman"}
     with pytest.raises(PolicyError, match="use sign or friedman$"):
         found.require()
     for test in ("sign", "friedman", "kruskal-wallis"):

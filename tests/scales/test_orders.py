@@ -25,10 +25,10 @@ from cranfield.scales.admissible import (
     required_scale,
 )
 from cranfield.scales.orders import (
-    at_or_below,
     find_max_rbto_rank,
     find_max_sbto_rank,
     induced_order,
+    is_at_or_below,
     natural_distance,
     rbto,
     rbto_runs,
@@ -98,7 +98,7 @@ def test_ranks_of_long_runs(size: tuple[int, int], data: st.DataObject) -> None:
         assert 0 <= low <= top(length, grades)
         again = back([low], length, grades)[0].tolist()
         assert again == (lower if rank is rbto else sorted(lower, reverse=True))
-        if at_or_below(lower, upper, grades)[0]:
+        if is_at_or_below(lower, upper, grades)[0]:
             assert low <= high
         assert (low < high) == (
             (lower < upper)

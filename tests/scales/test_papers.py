@@ -74,8 +74,8 @@ def test_figure_2_rank_biased_precision() -> None:
     spelled = [["".join(map(str, run))] for run in all_runs(4)]
     for p in ("0.3", "0.5"):
         assert [runs for _, runs in ordered(f"RBP(p={p})@4")] == spelled
-    assert cf.image("RBP(p=0.5)@4").gaps().equispaced
-    assert not cf.image("RBP(p=0.3)@4").gaps().equispaced
+    assert cf.image("RBP(p=0.5)@4").find_gaps().is_equispaced
+    assert not cf.image("RBP(p=0.3)@4").find_gaps().is_equispaced
     weights = [Fraction(1, 5) * Fraction(4, 5) ** k for k in range(4)]
 
     def worth(run: str) -> Fraction:

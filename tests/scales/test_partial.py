@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cranfield.measures import AP, DCG, ERR, RBP, RR, Measure, P, R, SetF, gP, gR, nDCG, nERR
-from cranfield.scales.orders import at_or_below, covers, levels, order_matrix, rbto, sbto
+from cranfield.scales.orders import covers, is_at_or_below, levels, order_matrix, rbto, sbto
 from cranfield.scales.runs import all_runs, score_runs
 
 SIZES = [(1, 1), (2, 1), (4, 1), (7, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (2, 5)]
@@ -61,11 +61,11 @@ def test_figure_1() -> None:
     below += [((1, 0, 1, 1), (1, 1, 1, 0)), ((0, 0, 0, 0), (0, 0, 0, 1))]
     below += [((0, 0, 0, 1), (0, 0, 1, 0)), ((1, 1, 1, 0), (1, 1, 1, 1))]
     for lower, upper in below:
-        assert at_or_below(lower, upper)[0]
-        assert not at_or_below(upper, lower)[0]
+        assert is_at_or_below(lower, upper)[0]
+        assert not is_at_or_below(upper, lower)[0]
     for one, other in [((1, 1, 0, 0), (1, 0, 1, 1)), ((1, 1, 0, 0), (0, 1, 1, 1))]:
-        assert not at_or_below(one, other)[0]
-        assert not at_or_below(other, one)[0]
+        assert not is_at_or_below(one, other)[0]
+        assert not is_at_or_below(other, one)[0]
     height = levels(4)
     assert height.max() == 10
     # 20 edges: 12 swaps of neighbouring documents and 8 replacements at the last rank.
@@ -148,8 +148,8 @@ def test_steps_lead_upwards(length: int, grades: int, data: st.DataObject) -> No
     above = steps_up(run, grades)
     if len(above):
         chosen = above[data.draw(st.integers(0, len(above) - 1))]
-        assert at_or_below(run, chosen, grades)[0]
-        assert not at_or_below(chosen, run, grades)[0]
+        assert is_at_or_below(run, chosen, grades)[0]
+        assert not is_at_or_below(chosen, run, grades)[0]
         assert rbto([chosen], grades)[0] > rbto([run], grades)[0]
         assert sbto([chosen], grades)[0] >= sbto([run], grades)[0]
     else:
@@ -157,6 +157,6 @@ def test_steps_lead_upwards(length: int, grades: int, data: st.DataObject) -> No
 
 
 def test_shapes_and_padding() -> None:
-    assert at_or_below([1], [[1, 0], [0, 1]]).tolist() == [True, False]
-    assert at_or_below([[0, 1], [1, 0]], [1]).tolist() == [True, True]
+    assert is_at_or_below([1], [[1, 0], [0, 1]]).tolist() == [True, False]
+    assert is_at_or_below([[0, 1], [1, 0]], [1]).tolist() == [True, True]
     assert steps_up([1, 1]).shape == (0, 2)

@@ -15,11 +15,11 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import AP, P
 from cranfield.scales import (
     all_runs,
-    at_or_below,
     covers,
     difference_axioms,
     induced_order,
     interval,
+    is_at_or_below,
     levels,
     natural_distance,
     order_matrix,
@@ -96,7 +96,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("AP", 23).rank([-1.0]), "-1.0 is not a value of AP on runs of length 23"),
     (lambda: image("RBP(p=0.01)@24").rank([0.99]), "rank_runs"),
     (lambda: image("Success@0"), "cutoff"),
-    (lambda: image("P"), "needs a cutoff"),
+    (lambda: image("P"), "requires a cutoff"),
     (lambda: image("ERR(max_grade=2)", 4, 3), "grades must be at most max_grade=2, got 3"),
     # Scales
     (lambda: scale_of(AP), "length is required, such as length=10"),
@@ -145,15 +145,18 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: natural_distance(TABLE), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(np.array([1.0, np.inf])), "ranks must be finite, got inf"),
     (lambda: induced_order("P", [[0, 1]], judgments=TEXT), "list of their grades"),
-    (lambda: at_or_below([1, [2]], [1]), ROWS),
+    (lambda: is_at_or_below([1, [2]], [1]), ROWS),
     (lambda: order_matrix([[1], None]), ROWS),
     (lambda: difference_axioms([[1], [1, 2]]), "one value per object"),
     (lambda: difference_axioms([1, "a"]), "values and differences must be numbers"),
+    (lambda: difference_axioms([1, np.nan]), "differences must be finite, got nan"),
+    (lambda: difference_axioms([[0, np.nan], [np.nan, 0]]), "must be finite, got nan"),
+    (lambda: is_at_or_below([[1], [0]], [[1], [0], [1]]), "one run, got 2 and 3"),
     # Orders
     (lambda: covers(13), "reduce the length to 12"),
     (lambda: levels(7, 3), "reduce the length to 6"),
     (lambda: order_matrix(np.zeros((5000, 3), dtype=int)), "at most 4,096 runs, got 5,000"),
-    (lambda: at_or_below([2], [1]), "grades must be from 0 to 1, got 2"),
+    (lambda: is_at_or_below([2], [1]), "grades must be from 0 to 1, got 2"),
     (lambda: rbto([[2]]), "grades must be from 0 to 1, got 2"),
     (lambda: sbto([[-1]]), "grades must be from 0 to 1, got -1"),
     (lambda: rbto([[0.5]]), ROWS),
@@ -229,10 +232,10 @@ def test_scores_of_other_recall_bases_are_explained() -> None:
 
 def test_error_and_tolerance_are_two_things() -> None:
     exact, floats, long = image("P@5"), image("IPrec@0.5", 5), image("RBP(p=0.8)@500")
-    assert (exact.error, exact.tolerance, exact.exact) == (0, 0, True)
-    assert (floats.error, floats.tolerance, floats.exact) == (0, 2.0**-40, False)
+    assert (exact.error, exact.tolerance, exact.is_exact) == (0, 0, True)
+    assert (floats.error, floats.tolerance, floats.is_exact) == (0, 2.0**-40, False)
     assert 0 < long.error < 1e-6
-    assert (long.tolerance, long.exact) == (0, False)
+    assert (long.tolerance, long.is_exact) == (0, False)
     assert str(exact) == "Image(P@5, length=5, grades=1)"
     assert str(floats) == "Image(IPrec@0.5, length=5, grades=1, values within 9e-13 are equal)"
     assert str(long) == "Image(RBP@500, length=500, grades=1, relative ranks only)"
@@ -279,7 +282,7 @@ def test_many_runs_of_a_large_image() -> None:
 
 def test_floats_over_topics_are_said_to_be_floats() -> None:
     found = scale_over_topics("nDCG", 3, 2)
-    assert not found.exact
+    assert not found.is_exact
     assert (
         "values are floats; differences up to 2^-40 of the largest value are treated as ties"
         in str(found)

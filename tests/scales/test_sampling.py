@@ -104,7 +104,7 @@ def test_exact_images(
     runs = rng.integers(0, grades + 1, (2000, length)) * (rng.random((2000, length)) < 0.4)
     if limit is not None:
         runs = runs[(runs > 0).sum(axis=1) <= limit]
-    expected = exact.relative_ranks(runs)
+    expected = exact.compute_relative_ranks(runs)
     errors = np.abs(drawn.compute_relative_ranks(runs) - expected)
     assert 0 < errors.max() < drawn.error < 0.1
     low = expected >= 1e-4
@@ -143,7 +143,7 @@ def test_scores_say_that_they_are_estimated(
     with pytest.warns(CranfieldWarning, match=message):
         scores = cf.evaluate(run, qrels, "interval(AP@23, seed=7)").by_system().row(0)
     drawn = image("AP@23", seed=7)
-    assert 0 < scores[1] < 1 and drawn.is_approximate and not drawn.exact
+    assert 0 < scores[1] < 1 and drawn.is_approximate and not drawn.is_exact
     assert drawn.confidence == 0.99 and 0 < drawn.error < 0.1
     with pytest.raises(PolicyError, match="2\\^23 runs, too many for exact ranks"):
         drawn.rank_runs([[1]])

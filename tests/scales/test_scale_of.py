@@ -46,7 +46,7 @@ from cranfield.scales.measure_scales import (
 )
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import score_runs
-from cranfield.scales.verdicts import Verdict
+from cranfield.scales.verdicts import ScaleVerdict
 
 INTERVAL, ORDINAL = Scale.INTERVAL, Scale.ORDINAL
 FLAT = DCG(discount="max(1,log10(rank))")
@@ -70,7 +70,7 @@ def test_set_based_measures_are_interval_for_binary_relevance(
     found = scale_of(measure, length)
     assert found.set_based.scale is INTERVAL
     assert found.own.scale is INTERVAL
-    assert found.exact
+    assert found.is_exact
 
 
 @pytest.mark.parametrize("measure", [gP, gR, gP(gains="exponential"), gR(gains={1: 1, 2: 5})])
@@ -82,7 +82,7 @@ def test_generalised_measures_are_neither(measure: Measure) -> None:
     whole = measure @ length
     assert value(whole, low, 2) > value(whole, high, 2)
     found = scale_of(measure, length, 2).set_based
-    assert (found.scale, found.decided) == (None, True)
+    assert (found.scale, found.is_decided) == (None, True)
     assert found.witness is not None
     assert found.witness.kind in {"inverted", "tied"}
 
@@ -166,17 +166,17 @@ def test_example_of_section_5() -> None:
 def test_not_even_ordinal(measure: Measure, length: int, grades: int) -> None:
     found = scale_of(measure, length, grades)
     assert found.rank_based.scale is None
-    assert found.rank_based.decided
+    assert found.rank_based.is_decided
     assert found.set_based.scale is None
     # And on their own order they are ordinal, and not interval (000, section 3.2).
-    assert (found.own.scale, found.own.decided) == (ORDINAL, True)
+    assert (found.own.scale, found.own.is_decided) == (ORDINAL, True)
     assert found.scale is ORDINAL
 
 
 def test_dcg_with_base_10() -> None:
     for length in range(1, 11):
         found = scale_of(FLAT, length)
-        assert found.exact
+        assert found.is_exact
         assert found.own.scale is found.set_based.scale is INTERVAL
     for length in (11, 12, 40):
         found = scale_of(FLAT, length)
@@ -188,7 +188,7 @@ def test_dcg_with_base_10() -> None:
 
 
 def check_witness(
-    verdict: Verdict, measure: Measure, grades: int, orders: dict[str, Callable[..., Any]]
+    verdict: ScaleVerdict, measure: Measure, grades: int, orders: dict[str, Callable[..., Any]]
 ) -> None:
     """A witness is what it says."""
     witness = verdict.witness
@@ -238,7 +238,7 @@ def test_proofs_agree_with_looking_at_all_runs(
     measure = parse_measure(text)
     full = scale_of(measure, length, grades)
     for verdict in (full.own, full.set_based, full.rank_based):
-        assert verdict.decided
+        assert verdict.is_decided
         check_witness(verdict, measure, grades, ORDERS)
         assert verdict.order in str(full)
     monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
@@ -248,7 +248,7 @@ def test_proofs_agree_with_looking_at_all_runs(
         (full.own, full.set_based, full.rank_based),
         strict=True,
     ):
-        if one.decided:
+        if one.is_decided:
             assert one.scale is other.scale, (one, other)
             if one.witness is not None:
                 check_witness(one, measure, grades, ORDERS)
@@ -294,18 +294,18 @@ def test_only_the_ranks_and_gains_that_count() -> None:
     ]
     for measure, length, grades, scale in cases:
         found = scale_of(measure, length, grades)
-        assert (found.own.scale, found.own.decided) == (scale, True), measure
+        assert (found.own.scale, found.own.is_decided) == (scale, True), measure
         assert found.rank_based.scale is None
         check_witness(found.own, measure, grades, ORDERS)
 
 
 def test_undecided_is_said() -> None:
     found = scale_of(IPrec @ 0.5, 30)
-    assert not found.own.decided
+    assert not found.own.is_decided
     assert found.own.scale is ORDINAL
     assert "not decided" in str(found)
     assert "up to length 18" in str(found)
-    assert not found.exact
+    assert not found.is_exact
     assert "2^-40" in str(found)
 
 
@@ -344,7 +344,7 @@ def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.Monk
     quick = scale_of(AP, 4, 2, judgments=base)
     assert quick.n_runs == full.n_runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):
-        assert not one.decided or one.scale is other.scale
+        assert not one.is_decided or one.scale is other.scale
 
 
 # --- Over topics: Ferrante, Ferro and Fuhr (2021), section 3.4 --------------------------------

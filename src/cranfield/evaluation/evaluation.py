@@ -197,7 +197,9 @@ def describe_effect_of_orders(
 
 def has_tie_bounds(measure: Measure) -> bool:
     """Return True if the orders of ties by grade, best or worst first, have the extreme scores."""
-    return is_scored_by_grades(measure) and bool(measure.info.monotone or measure.info.expectation)
+    return is_scored_by_grades(measure) and bool(
+        measure.info.is_monotone or measure.info.expectation
+    )
 
 
 def is_scored_by_grades(measure: Measure) -> bool:
@@ -614,7 +616,7 @@ def score(
             judged.topics,
             judged.systems,
             settings=judged.describe_settings(measure),
-            scale=None if grades is None else measure.scale_for_grades(grades),
+            scale=None if grades is None else measure.find_grade_scale(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,
             definition=measure,

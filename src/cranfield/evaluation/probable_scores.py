@@ -77,7 +77,7 @@ def compute_exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | Non
     uncondensed = measure(judged_only=False)
     if getattr(uncondensed, "max_grade", None) == "topic":
         return None
-    if uncondensed.linear:
+    if uncondensed.is_linear:
         return _compute_linear_moments(runs, measure)
     if uncondensed.name in STOP_MEASURES:
         return _compute_stop_moments(runs, measure)

@@ -77,7 +77,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
 
     The lowest and the highest score are those of the orders of each group by grade, ascending and
     descending. They are given for measures that never decrease when a better document moves up
-    (`Info.monotone`), and for those with an expected score.
+    (`Info.is_monotone`), and for those with an expected score.
 
     Parameters
     ----------

@@ -157,14 +157,14 @@ _ALL_NAMES = {
 }
 """Names of the measures that each program reports by default."""
 
-_NO_EFFORT = (
+_NO_SATISFACTION = (
     "the {} model has no satisfaction probability, so its expected reciprocal rank is undefined;"
     " use {}, the expected gain of clicked documents"
 )
 
 _REASONS = {
-    "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
-    "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
+    "rrUBM": _NO_SATISFACTION.format("user browsing", "uUBM"),
+    "rrPBM": _NO_SATISFACTION.format("position-based", "uPBM"),
     "hits": (
         "Success@k is 1 if a relevant document is in the top k (hit rate), and NumRelRet@k is the"
         " number of relevant documents in the top k"
@@ -315,19 +315,19 @@ CUTOFF_FORMS: dict[str, CutoffForms] = {
 }
 """Names of trec_eval with a list of values: the default values, their type, and the text form."""
 
-_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+_COUNT_NAMES = ("num_q", "num_ret", "num_rel", "num_rel_ret")
 _ALL_TREC_NAMES = """
     map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP gm_bpref Rprec_mult utility
     11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P
     set_recall set_map set_F num_nonrel_judged_ret
 """
-_SET = "utility set_P set_relative_P set_recall set_map set_F"
-_OFFICIAL = "map gm_map Rprec bpref recip_rank iprec_at_recall P"
+_SET_NAMES = "utility set_P set_relative_P set_recall set_map set_F"
+_OFFICIAL_NAMES = "map gm_map Rprec bpref recip_rank iprec_at_recall P"
 
 NICKNAMES: dict[str, tuple[str, ...]] = {
-    "all_trec": (*_COUNTS, *_ALL_TREC_NAMES.split()),
-    "official": (*_COUNTS, *_OFFICIAL.split()),
-    "set": (*_COUNTS, *_SET.split()),
+    "all_trec": (*_COUNT_NAMES, *_ALL_TREC_NAMES.split()),
+    "official": (*_COUNT_NAMES, *_OFFICIAL_NAMES.split()),
+    "set": (*_COUNT_NAMES, *_SET_NAMES.split()),
 }
 """Names of trec_eval that stand for several names."""
 
@@ -410,10 +410,10 @@ _TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 
 
 def find_trec_name(measure: Measure, rel: int = 1) -> str:
-    """Return the name of a measure in trec_eval; if there is none, its label or text form.
+    """Return the name of a measure in trec_eval; if there is none, its text form.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
-    names in trec_eval do not include it.
+    names in trec_eval do not include it. Unless it is 1, other lowest grades give the label.
     """
     default = measure
     if rel != 1 and hasattr(measure, "rel"):

@@ -261,7 +261,7 @@ class _BiasedRBP(
     inputs=("aspects",),
     needs="judgments on relevance and on the aspect",
     scale_note="not known to be on an interval scale, as it is a discounted product of aspects",
-    linear=True,
+    is_linear=True,
 ):
     """Base class of RBP of several aspects; gains of relevance are those of RBP."""
 
@@ -281,7 +281,7 @@ class _BiasedRBP(
         # Aspects are looked up in the full list, as cut-off lists of aspects end at other ranks.
         view = self.cut_off(judged)
         rows = view.judged()
-        gains = self.document_gains(view, rows)
+        gains = self.compute_document_gains(view, rows)
         names = self.aspects.split(",") if self.aspects else list(judged.side_data.aspects)
         if not names:
             raise MeasureError(NO_ASPECT.format(self))

@@ -65,15 +65,15 @@ class Info:
     beyond_length
         Data, other than grades, on which comparisons of rankings of different lengths depend, in
         words.
-    monotone
+    is_monotone
         Whether swaps and replacements that improve a run never lower its score, provided that
         gains increase with the grade.
     ignores_order
         Whether runs of equal length score the same if they have the same number of documents of
         each grade.
-    one_size
+    needs_one_size
         Whether scores are equally spaced only among retrieved sets of one size.
-    linear
+    is_linear
         Whether the score is a sum over the retrieved documents of terms that depend only on the
         rank of each document, its grade and its `inputs`.
     expectation
@@ -103,10 +103,10 @@ class Info:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     beyond_grades: str = ""
     beyond_length: str = ""
-    monotone: bool = False
+    is_monotone: bool = False
     ignores_order: bool = False
-    one_size: bool = False
-    linear: bool = False
+    needs_one_size: bool = False
+    is_linear: bool = False
     expectation: str = ""
     depends_on_others: bool = False
 
@@ -238,10 +238,10 @@ class Measure(Spec):
 
     def require_complete(self) -> None:
         """Refuse a measure without a required parameter after the @."""
-        if self.info.at_usage == "required" and getattr(self, self.info.at_parameter) is None:
-            example = 10 if self.info.at_parameter == "cutoff" else 0.1
-            name = self.info.name
-            raise MeasureError(f"{name} needs a {self.info.at_parameter}, such as {name}@{example}")
+        name, parameter_name = self.info.name, self.info.at_parameter
+        if self.info.at_usage == "required" and getattr(self, parameter_name) is None:
+            example = 10 if parameter_name == "cutoff" else 0.1
+            raise MeasureError(f"{name} requires a {parameter_name}, such as {name}@{example}")
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         if arguments:
@@ -329,7 +329,7 @@ class Measure(Spec):
         is_interval = self.info.scale < Scale.INTERVAL and all(map(self.is_evenly_spaced, grades))
         return Scale.INTERVAL if is_interval else self.info.scale
 
-    def scale_for_grades(self, max_grade: int) -> Scale:
+    def find_grade_scale(self, max_grade: int) -> Scale:
         """Return the scale type for grades 0 to `max_grade`; that of ERR@1, for example, varies."""
         if self.info.scale < Scale.INTERVAL and self.is_evenly_spaced(max(max_grade, 1)):
             return Scale.INTERVAL
@@ -353,7 +353,7 @@ class Measure(Spec):
         return n_runs <= MAX_SCORED_RUNS and _are_scores_evenly_spaced(self, length, max_grade)
 
     def _yield_parameter_grades(self) -> Iterator[int]:
-        """Yield `rel`, and the grades of `gains` and the next ones, where steps may differ."""
+        """Yield `rel`, and each grade of `gains` and the grade after it, where steps may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
         if isinstance(kind, tuple):
@@ -383,13 +383,13 @@ class Measure(Spec):
         steps between values differ (Ferrante, Ferro and Fuhr 2021, section 3.4). A cutoff does not
         change this, as rankings may be shorter; but at cutoff 1 all nonempty sets have one size.
         """
-        return self.info.one_size and self.cutoff != 1
+        return self.info.needs_one_size and self.cutoff != 1
 
     @property
-    def linear(self) -> bool:
-        """True if the score is a sum of a term for each document, as `linear` of :class:`Info`."""
+    def is_linear(self) -> bool:
+        """True if the score is a sum of terms, one for each document; see :class:`Info`."""
         # In a condensed list the rank depends on which documents above are judged.
-        return self.info.linear and not self.judged_only
+        return self.info.is_linear and not self.judged_only
 
     @property
     def needs_ideal(self) -> bool:

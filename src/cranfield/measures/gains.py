@@ -59,9 +59,9 @@ class Gain:
 
     def find_max_gain(self, max_grade: int) -> float:
         """Return the highest gain of grades up to a maximum; gains need not rise with the grade."""
-        return float(self.compute_gains(self.list_candidates(max_grade)).max())
+        return float(self.compute_gains(self.list_candidate_grades(max_grade)).max())
 
-    def list_candidates(self, max_grade: int) -> NDArray[np.int64]:
+    def list_candidate_grades(self, max_grade: int) -> NDArray[np.int64]:
         """Return grades up to a maximum that include the grade with the highest gain."""
         mapped_grades = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
@@ -331,7 +331,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the total of the ideal ranking down to each rank or its last rank, and that rank."""
+    """Return ideal totals down to each rank, or the last ideal rank if lower, and these ranks."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)

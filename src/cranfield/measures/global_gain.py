@@ -49,7 +49,7 @@ class LevelGain(Gain):
 
 
 class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
-    navigational_once = False
+    counts_navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
     _own_input = "intents"
@@ -75,7 +75,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         scale_gains = getattr(self.inner, "scale_gains", None)
         max_gain = None if scale_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scale_gains else gains
-        key = (self.navigational_once, rel, gains_key, max_gain)
+        key = (self.counts_navigational_once, rel, gains_key, max_gain)
         intent_gains: Callable[[Any], Floats]
         if scale_gains:
             intent_gains = partial(scale_gains, judged)
@@ -122,7 +122,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             probabilities = intents.probability[judgments.topic[docs]]
             terms = gains(grades) * (grades >= min_grade) * probabilities
             judgment_gains[docs] = terms.sum(axis=1)
-            if self.navigational_once:
+            if self.counts_navigational_once:
                 row, intent = np.nonzero(terms)
                 answer_blocks.append((docs[row], intent, terms[row, intent]))
         row_gains = judgment_gains[documents.judgment]
@@ -227,4 +227,4 @@ class GlobalGain(_GlobalGains):
 class TypeSensitiveGlobalGain(_GlobalGains):
     """The DIN-version of a measure; the ideal ranking is that of the D-version."""
 
-    navigational_once = True
+    counts_navigational_once = True

@@ -88,7 +88,7 @@ def parse_measure(text: str | Measure) -> Measure:
 @lru_cache(maxsize=4096)
 def find_measure(name: str) -> Measure | None:
     """Parse the name of one measure; return None for any other text."""
-    # Python issues syntax warnings for some other names when they are parsed.
+    # Python issues syntax warnings for some texts that are not names.
     if not re.match("[A-Za-z_]|11pt", name):
         return None
     try:
@@ -320,12 +320,12 @@ def _build_measure(node: ast.expr, text: str) -> Measure:
             raise MeasureError(
                 f"{quote(text)}: parameters must come before the @, as in AP(rel=2)@100"
             )
-        if isinstance(node.right, ast.Name):
-            cutoff_text = quote(node.right.id)
-            raise MeasureError(f"{quote(text)}: cutoff must be an integer, got {cutoff_text}")
-        tree, cutoff = node.left, parse_literal(node.right, text, MeasureError)
-        if cutoff is None:
-            raise MeasureError(f"{quote(text)}: cutoff must be an integer, got None")
+        is_name = isinstance(node.right, ast.Name)
+        value = (
+            ast.unparse(node.right) if is_name else parse_literal(node.right, text, MeasureError)
+        )
+        # Any text is refused by the measure, with a message on its cutoff or level of recall.
+        tree, cutoff = node.left, "None" if value is None else value
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
@@ -346,7 +346,7 @@ def _build_call(
     if measure_class.inner_example:
         if not arguments:
             raise MeasureError(
-                f"{name} needs an inner measure, such as {name}({measure_class.inner_example})"
+                f"{name} requires an inner measure, such as {name}({measure_class.inner_example})"
             )
         if len(arguments) > 1:
             raise MeasureError(f"{name} takes one inner measure, got several: {quote(text)}")
@@ -360,10 +360,9 @@ def _build_call(
         if key in presets:
             raise MeasureError(f"{quote(text)}: {name} already sets {key}={presets[key]!r}")
     if "depth" in parameters and "depth" not in measure_class.parameters:
-        raise MeasureError(
-            f"{measure_class.info.name} has no parameter 'depth'; pass it to the outer measure, as"
-            f" in EU({name}, depth=1000)"
-        )
+        expectation = f"EU({name}, depth={parameters['depth']!r})"
+        if _is_measure(expectation):
+            raise MeasureError(f"{name} has no parameter 'depth'; EU has one, as in {expectation}")
     # A call, unlike the class, accepts parameter names of other programs.
     measure = measure_class()(**presets, **parameters)
     return measure
@@ -375,7 +374,7 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
         return REGISTRY[full_name], {}
     reason = UNSUPPORTED_NAMES.get(name) or UNSUPPORTED_NAMES.get(name.lower())
     if reason:
-        raise MeasureError(f"unknown measure {name}: {reason}")
+        raise MeasureError(f"unknown measure {quote(name)}: {reason}")
     matches = _find_forms(name.lower())
     if len(matches) == 1:
         [(form, parameters)] = matches.items()
@@ -393,7 +392,7 @@ def _find_form_class(form: str) -> Any:
 def _suggest_names(name: str) -> str:
     """Return a hint for an unknown name: a similar name, or the command that lists all names."""
     names = (*NICKNAMES, *CUTOFF_FORMS, *ALIASES, *REGISTRY)
-    hint = suggest_names(name, (n for n in names if n.isascii() and _is_similar(name, n)))
+    hint = suggest_names(name, (n for n in names if n.isascii() and _is_long_or_similar(name, n)))
     if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         stem, cutoff = match.groups()
         forms = _find_forms(stem.lower())
@@ -407,7 +406,7 @@ def _suggest_names(name: str) -> str:
     return hint or "; `cranfield measures` lists the measures"
 
 
-def _is_similar(name: str, candidate: str) -> bool:
+def _is_long_or_similar(name: str, candidate: str) -> bool:
     """Return True if a name is long, or has most letters in common with a candidate."""
     if len(name) > 4:
         return True
@@ -505,8 +504,9 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is in use or not an identifier, a text that is not a string, a function that
-        is not callable, or a range without a lowest and a higher highest score.
+        For a name that is in use or not an identifier, a name, summary, aggregate or source that is
+        not a string, a function that is not callable, or a range that is not two numbers, the lower
+        one first.
     PolicyError
         For bounds of the range that are not numbers, and for an unknown aggregate or scale.
 
@@ -527,16 +527,14 @@ def define(
     check_choice("aggregate", aggregate, AGGREGATES)
     if not name.isidentifier():
         raise MeasureError(
-            f"{quote(name)} is not a valid name of a measure: use letters, digits and _, and"
-            " start with a letter"
+            f"{quote(name)} is not a valid name of a measure: use letters, digits and _, and do not"
+            " start with a digit"
         )
     if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
         raise MeasureError(f"measure {name} already exists")
     bounds = as_numbers(range, "the lowest and the highest score")
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
-        raise MeasureError(
-            f"range must be two numbers, the lowest score and the highest, got {quote(range)}"
-        )
+        raise MeasureError(f"range must be two numbers, the lower one first, got {quote(range)}")
 
     if lower_is_better is None and suggests_lower(name):
         warn(describe_direction(name, reader=""))

@@ -68,7 +68,7 @@ class Entry:
         """Scale type; if it depends on the grades, one for each highest grade from 1 to 3."""
         if self.measure is None:
             return str(self.measure_class.info.scale)
-        scales = {grade: self.measure.scale_for_grades(grade) for grade in (1, 2, 3)}
+        scales = {grade: self.measure.find_grade_scale(grade) for grade in (1, 2, 3)}
         if len({*scales.values()}) == 1:
             return str(self.measure.scale)
         return ", ".join(f"{scale} for grades 0 to {grade}" for grade, scale in scales.items())

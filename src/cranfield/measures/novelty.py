@@ -183,13 +183,13 @@ class PPlusQ(IntentMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         names = ("rel", "beta", "gains", "cutoff")
         parameters: dict[str, Any] = {name: getattr(self, name) for name in names}
-        informational, navigational = QMeasure(**parameters), PPlusMeasure(**parameters)
+        q_measure, p_plus = QMeasure(**parameters), PPlusMeasure(**parameters)
 
         def score(intent: IntentBlock) -> Floats:
             return np.where(
                 intent.is_navigational[:, None],
-                navigational.score(intent.judged),
-                informational.score(intent.judged),
+                p_plus.score(intent.judged),
+                q_measure.score(intent.judged),
             )
 
         return average_by_intent(judged, str(self), self.rel, score)
@@ -228,7 +228,7 @@ class Sharp(Wrapper):
 
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
-_PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
+_PERFECT_GAIN = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
 """Formula of the gain at rank r if every document answers every intent."""
 
 _OVER_DOC = (
@@ -331,10 +331,10 @@ def _compute_greedy_gains(
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
         tied_patterns = np.flatnonzero(gains == gains.max())
-        chosen = min(tied_patterns.tolist(), key=lambda k: int(docs_by_pattern[k][n_used[k]]))
-        rank_gains[rank] = float((answers[chosen] * intent_gains).sum())
-        n_used[chosen] += 1
-        intent_gains = np.where(answers[chosen] > 0, intent_gains * factor, intent_gains)
+        next_pattern = min(tied_patterns.tolist(), key=lambda k: int(docs_by_pattern[k][n_used[k]]))
+        rank_gains[rank] = float((answers[next_pattern] * intent_gains).sum())
+        n_used[next_pattern] += 1
+        intent_gains = np.where(answers[next_pattern] > 0, intent_gains * factor, intent_gains)
     return rank_gains
 
 
@@ -364,7 +364,7 @@ class _ERRIABase(_NoveltyMeasure):
     aliases=("α_DCG",),
     summary="Discounted sum of novelty-biased gains: repeated answers to an intent count less.",
     formula=r"\sum_{r=1}^k \frac{ng(r)}{\log_2(r+1)} \,\Big/\, \sum_{r=1}^k"
-    rf" \frac{{{_PERFECT}}}{{\log_2(r+1)}}, \quad {_GAIN}",
+    rf" \frac{{{_PERFECT_GAIN}}}{{\log_2(r+1)}}, \quad {_GAIN}",
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
@@ -388,7 +388,7 @@ class AlphaNDCG(_AlphaDCGBase):
     "ERR_IA",
     summary="Intent-aware expected reciprocal rank with binary relevance to each intent.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}} \,\Big/\, \sum_{{r=1}}^k"
-    rf" \frac{{{_PERFECT}}}{{r}}, \quad {_GAIN}",
+    rf" \frac{{{_PERFECT_GAIN}}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
     elsewhere={
         "ndeval": "ERR-IA@k (with over='none' for k = 1)",

@@ -132,8 +132,8 @@ def _discount_clicks(
     previous_max_rank[1:][is_new_list] = 0
     is_deeper = max_rank > previous_max_rank
     # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
-    last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
-    previous_text = np.append(0.0, snippet_lengths[order][last_deeper][:-1])
+    deepest_click = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
+    previous_text = np.append(0.0, snippet_lengths[order][deepest_click][:-1])
     previous_text[previous_max_rank == 0] = 0.0
     new_text = np.empty(rank.size)
     new_text[order] = np.where(is_deeper, snippet_lengths[order] - previous_text, 0.0)
@@ -289,11 +289,11 @@ class SessionGainMeasure(
         position = rank if self.variant == "kanoulas" else list_rank
         return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
 
-    def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
-        """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
+    def sum_gains(self, judged: JudgedRuns, *, ignores_repeats: bool = False) -> Floats:
+        """Sum discounted gains; with `ignores_repeats`, of the first occurrences of documents."""
         rows = judged.judged()
         gains = self.gains.compute_gains(rows.grade)
-        if once:
+        if ignores_repeats:
             gains = np.where(mask_first_occurrences(rows), gains, 0.0)
         queries = judged.queries(str(self))
         lists, list_of_row = split_lists(queries)
@@ -320,7 +320,7 @@ _VARIANT_SOURCES = {
     parameter_sources=_VARIANT_SOURCES,
     range=(0.0, float("inf")),
     scale_note="in general not on an interval scale: DCG with discounts by rank and by query",
-    linear=True,
+    is_linear=True,
 )
 class SessionDCG(SessionGainMeasure):
     r"""Session DCG.
@@ -401,7 +401,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
             ideal_sum = ideal.total(
                 ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
             )
-            return divide(self.sum_gains(judged, once=True), ideal_sum)
+            return divide(self.sum_gains(judged, ignores_repeats=True), ideal_sum)
         return divide(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:

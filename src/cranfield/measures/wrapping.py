@@ -95,7 +95,7 @@ class Wrapper(Measure):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
+        """Return the names of the outer parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -109,7 +109,7 @@ class Wrapper(Measure):
         self.inner.require_complete()
 
     def __matmul__(self, cutoff: Any) -> Self:
-        return type(self)(self.inner @ cutoff, **self.options())
+        return type(self)(self.inner @ cutoff, **self.get_options())
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the inner measure."""
@@ -117,7 +117,7 @@ class Wrapper(Measure):
             return super().__call__(*arguments)
         names = self.parameter_names()
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
-        options = {name: parameters.get(name, value) for name, value in self.options().items()}
+        options = {name: parameters.get(name, value) for name, value in self.get_options().items()}
         inner = self.inner(**inner_parameters) if inner_parameters else self.inner
         return type(self)(inner, **options)
 
@@ -131,13 +131,13 @@ class Wrapper(Measure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade or self.inner.uses_highest_grade
 
-    def options(self) -> dict[str, Any]:
+    def get_options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parameter_names()}
 
     def __str__(self) -> str:
         settings = [
             f", {name}={format_value(value)}"
-            for name, value in sorted(self.options().items())
+            for name, value in sorted(self.get_options().items())
             if value != self.parameters[name].default
         ]
         return f"{self.outer_info.name}({self.inner}{''.join(settings)})"
@@ -204,7 +204,7 @@ class _RiskMeasure(
     def _set(self, name: str, value: Any) -> None:
         if name == "baseline" and value == "":
             raise MeasureError(
-                f"{self.outer_info.name} needs a baseline, such as"
+                f"{self.outer_info.name} requires a baseline, such as"
                 f" {self.outer_info.name}(nDCG@20, baseline='bm25')"
             )
         super()._set(name, value)
@@ -260,7 +260,7 @@ class StandardisedRisk(_RiskMeasure):
     """Term of T_risk for each topic; the mean over topics is T_risk.
 
     All terms of a system are 0 if it has the same weighted difference from the baseline on all
-    topics. For one system, T_risk has Student's t distribution with n - 1 degrees of freedom.
+    topics. T_risk is about t-distributed, with n - 1 df, if the expected U_risk is 0.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -295,8 +295,8 @@ class EquivalenceClassMeasure(Wrapper):
     def scale(self) -> Scale:
         return self.inner.scale
 
-    def scale_for_grades(self, max_grade: int) -> Scale:
-        return self.inner.scale_for_grades(max_grade)
+    def find_grade_scale(self, max_grade: int) -> Scale:
+        return self.inner.find_grade_scale(max_grade)
 
     def values(self, judged: JudgedRuns) -> Floats:
         return self.inner.score(keep_first_of_classes(judged, str(self)))

@@ -574,7 +574,7 @@ def _describe_measures(options: ScaleOptions, max_grades: Mapping[str, int]) -> 
             versions = options.make_versions(cutoff)
             for label, (measure, _) in zip(options.names, versions, strict=True):
                 has_recall_base = depends_on_recall_base(measure)
-                is_interval = measure.scale_for_grades(max_grade) >= Scale.INTERVAL
+                is_interval = measure.find_grade_scale(max_grade) >= Scale.INTERVAL
                 # With ties, ranks other than unique ones rescale even an interval scale.
                 is_fixed = is_interval and not has_recall_base and options.ties == "unique"
                 rows.append((name, cutoff, label, has_recall_base, is_interval, is_fixed))

@@ -338,14 +338,14 @@ def _format_image(facts: ScaleFacts) -> list[str]:
     image = facts.image
     if image is None:
         return [f"image: {facts.refusal}"]
-    gaps = image.gaps()
+    gaps = image.find_gaps()
     size = f"{image.size:,}" if image.size < 2**62 else f"about 2^{image.size.bit_length() - 1}"
     if image.confidence < 1:
         size = f"about {image.size:.2g}"
     lines = [f"possible values: {size}, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
-    if gaps.equispaced:
+    if gaps.is_equispaced:
         lines.append("gaps: all equal")
     elif gaps.smallest is not None and gaps.largest is not None:
         lines.append(f"gaps: from {gaps.smallest:.4g} to {gaps.largest:.4g}")
@@ -359,7 +359,7 @@ def _format_image(facts: ScaleFacts) -> list[str]:
         lines.append(
             f"too many values for exact ranks of scores: relative ranks are {image.precision}"
         )
-    elif not image.exact:
+    elif not image.is_exact:
         lines.append("values are floats; nearly equal values count as one value")
     return lines
 
@@ -384,7 +384,7 @@ def convert_scale(facts: ScaleFacts) -> dict[str, Any]:
             }
             for verdict in (facts.report.own, facts.report.set_based, facts.report.rank_based)
         ],
-        "exact": facts.report.exact,
+        "exact": facts.report.is_exact,
         "image": None,
         "statistics": facts.statistics,
         "tests": facts.tests,
@@ -392,12 +392,12 @@ def convert_scale(facts: ScaleFacts) -> dict[str, Any]:
     if image is None:
         content["refused"] = facts.refusal
     else:
-        names = ("lowest", "highest", "equispaced", "smallest", "largest", "unused")
-        gaps = {name: getattr(image.gaps(), name) for name in names}
+        names = ("lowest", "highest", "is_equispaced", "smallest", "largest", "unused")
+        gaps = {name.removeprefix("is_"): getattr(image.find_gaps(), name) for name in names}
         for name in ("smallest", "largest"):
             gaps[f"{name} gap"] = gaps.pop(name)
         values = image.values() if image.size <= 1000 else None
-        content["image"] = {"size": image.size, "exact": image.exact, **gaps, "values": values}
+        content["image"] = {"size": image.size, "exact": image.is_exact, **gaps, "values": values}
         if image.is_approximate:
             content["image"]["relative ranks"] = image.precision
     return content

@@ -788,7 +788,7 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
         name = MeasureName(comparison.measure or "the scores")
         yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
     elif meaning.verdict == MEANINGFUL:
-        declared = "declared to be " if meaning.declared_by_user else ""
+        declared = "declared to be " if meaning.is_declared_by_user else ""
         scale = f" are {declared}on {format_scale_type(meaning.scale)}"
         invariance = _describe_invariance(meaning)
         yield MethodSentence([f"{requirement}, and scores by ", measure, scale, *invariance, "."])

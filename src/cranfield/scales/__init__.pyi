@@ -8,7 +8,7 @@ from .images.representation import Gaps as Gaps
 from .images.values import Image as Image, image as image
 from .interval_scaled import Interval as Interval, interval as interval
 from .measure_scales import scale_of as scale_of, scale_over_topics as scale_over_topics
-from .orders import at_or_below as at_or_below, covers as covers, levels as levels
+from .orders import is_at_or_below as is_at_or_below, covers as covers, levels as levels
 from .orders import difference_axioms as difference_axioms, induced_order as induced_order
 from .orders import natural_distance as natural_distance, order_matrix as order_matrix
 from .orders import rbto as rbto, rbto_runs as rbto_runs, sbto as sbto, sbto_runs as sbto_runs

@@ -1,10 +1,10 @@
 """Statistics and tests that a measurement scale admits, and stochastic dominance of systems.
 
-A scale admits transformations: nominal ones any one-to-one function, ordinal ones any increasing
-one, interval ones any positive affine one, ratio ones multiplication by a positive number
-(Ferrante, Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). The tables of
-this module follow Stevens' prescriptions. They are one side of a long debate, reported in section
-2.3 of the first and sections 7.4 and 7.6 of the second paper; this module does not enforce them.
+A scale admits transformations: a nominal scale any one-to-one function, an ordinal scale any
+increasing function, an interval scale any positive affine function, a ratio scale any positive
+factor (Ferrante, Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). The
+tables of this module follow Stevens' prescriptions. They are one side of a long debate, reported in
+section 2.3 of the first and sections 7.4 and 7.6 of the second paper, and are not enforced.
 
 Where the sources differ:
 
@@ -75,7 +75,6 @@ STATISTICS: dict[str, Statistic] = {
 """Source: Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4.
 Statistics that these sections do not name (minimum, effect size, ratio, ...) are classified by the
 operations on scores that they require."""
-
 
 _INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
 STATISTICS_AND_TESTS: Registry[Statistic | TestInfo] = Registry(
@@ -167,22 +166,22 @@ class Dominance:
     holds
         Whether the system with the higher mean keeps the higher mean under every increasing
         transformation of the scores.
-    reversed
+    is_reversed
         Whether some increasing transformation reverses the order of means. For two systems with the
-        same scores on different topics, both `holds` and `reversed` are False.
+        same scores on different topics, both `holds` and `is_reversed` are False.
     threshold
         A score that the system with the lower mean exceeds on a larger proportion of its topics;
         NaN if the order of means cannot be reversed.
-    above_first, above_second
+    n_above_first, n_above_second
         Number of topics on which the first and the second system exceed the threshold; 0 if the
         order of means cannot be reversed.
     """
 
     holds: NDArray[np.bool_]
-    reversed: NDArray[np.bool_]
+    is_reversed: NDArray[np.bool_]
     threshold: Floats
-    above_first: Indices
-    above_second: Indices
+    n_above_first: Indices
+    n_above_second: Indices
 
 
 def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
@@ -245,21 +244,21 @@ def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -
     n, m = (np.maximum(n_scores[systems], 1) for systems in (first, second))
     signed_gcd = np.gcd(n, m) * np.where(means[first] >= means[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
-    ascending = np.sort(rows, axis=1, kind="stable")
-    merged_rows = np.concatenate([ascending[first], ascending[second]], axis=1)
+    sorted_rows = np.sort(rows, axis=1, kind="stable")
+    merged_rows = np.concatenate([sorted_rows[first], sorted_rows[second]], axis=1)
     order = np.argsort(merged_rows, axis=1, kind="stable")
     scores = np.take_along_axis(merged_rows, order, axis=1)
     first_weight, second_weight = m // signed_gcd, -n // signed_gcd
     weights = np.where(order < rows.shape[1], first_weight[:, None], second_weight[:, None])
     weights[np.isnan(scores)] = 0
-    cumulated = np.cumsum(weights, axis=1)
-    excess = cumulated[:, -1:] - cumulated
+    cumulated_weights = np.cumsum(weights, axis=1)
+    excess = cumulated_weights[:, -1:] - cumulated_weights
     # Scores that differ by at most the slack are equal; the last of them can be a threshold.
     with np.errstate(invalid="ignore"):
         excess[:, :-1][np.diff(scores, axis=1) <= slack] = 0
-    minimum = excess.argmin(axis=1)[:, None]
-    is_reversed = np.take_along_axis(excess, minimum, axis=1)[:, 0] < 0
-    threshold = np.take_along_axis(scores, minimum, axis=1)
+    min_index = excess.argmin(axis=1)[:, None]
+    is_reversed = np.take_along_axis(excess, min_index, axis=1)[:, 0] < 0
+    threshold = np.take_along_axis(scores, min_index, axis=1)
     counts = [(rows[systems] > threshold + slack).sum(axis=1) for systems in (first, second)]
     return Dominance(
         ~is_reversed & (excess > 0).any(axis=1),

@@ -144,18 +144,18 @@ class Spectrum:
         first_bound = 0.5 / n_points + float(np.abs(kernel).sum())
         if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < n_points:
             return first_bound
-        highest = 0.0
+        peak = 0.0
         for shift in range(8):
             spectrum = np.zeros(n_points, dtype=np.complex128)
             spectrum[self.frequencies] = kernel * np.exp(
                 -2j * np.pi / (8 * n_points) * (self.frequencies * shift)
             )
             values = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
-            highest = max(highest, 0.5 / n_points + float(values.max()))
-            if highest > target > 0:
+            peak = max(peak, 0.5 / n_points + float(values.max()))
+            if peak > target > 0:
                 return first_bound
         rounding = 100 * UNIT * np.log2(n_points) * first_bound * np.sqrt(n_points)
-        return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
+        return float(min(first_bound, peak / np.cos(np.pi / 8) + rounding))
 
     def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
         """Compute the means of Vaaler's polynomial V_K(theta - t) and of its error bound."""
@@ -164,7 +164,7 @@ class Spectrum:
         row, column = np.divmod(self.frequencies, CHUNK_SIZE)
         rows, first = np.unique(row, return_index=True)
         ends = np.append(first, row.size)
-        stacked = np.stack([self.sawtooth, self.kernel])
+        coefficients = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
             batch = slice(start, start + 512)
             waves = compute_waves(np.arange(CHUNK_SIZE), -points[batch])
@@ -172,14 +172,14 @@ class Spectrum:
                 block_rows = rows[begin : begin + 64]
                 block = slice(ends[begin], ends[begin + block_rows.size])
                 if row[block].size <= 32 * block_rows.size:
-                    sawtooth, kernel = stacked[:, block] @ compute_waves(
+                    sawtooth, kernel = coefficients[:, block] @ compute_waves(
                         self.frequencies[block], -points[batch]
                     )
                 else:
                     # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
                     table = np.zeros((2, block_rows.size, CHUNK_SIZE), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[block])
-                    table[:, index, column[block]] = stacked[:, block]
+                    table[:, index, column[block]] = coefficients[:, block]
                     products = (table.reshape(-1, CHUNK_SIZE) @ waves).reshape(
                         2, block_rows.size, -1
                     )
@@ -358,15 +358,15 @@ def invert(
     # The narrowest components are replaced by their middles, where that is within the rounding.
     widths = np.array([values[-1] - values[0] for values in sets])
     n_wide = int(np.count_nonzero(np.cumsum(widths[::-1])[::-1] > rounding / 5))
-    centred = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
-    window, tail = _find_window(centred, max_error / 1000, rounding)
+    terms = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
+    window, tail = _find_window(terms, max_error / 1000, rounding)
     period = (window[1] - window[0]) * (1 + 1e-9) + 4 * rounding
-    variables = [Variable.make_uniform(values / period) for values in centred]
+    variables = [Variable.make_uniform(values / period) for values in terms]
     # Factors of small components are the cheapest; of equally small ones the widest come first.
     variables.sort(key=lambda variable: variable.n_values)
     threshold = max_error / 1000
     phi_error = threshold + 1.01 * sum(variable.rounding for variable in variables)
-    mean = math.fsum(float(np.mean(values)) for values in centred) / period
+    mean = math.fsum(float(np.mean(values)) for values in terms) / period
     frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
     n_computed, stop = 0, SIDE * SIDE
     while True:
@@ -417,8 +417,8 @@ def _find_window(
     R < 1.01 p for p below 1/100; probabilities beyond lo have the opposite sign. If the range of
     the sum is narrower than the window, the range is used instead.
     """
-    lowest = math.fsum(values[0] for values in sets)
-    highest = math.fsum(values[-1] for values in sets)
+    min_sum = math.fsum(values[0] for values in sets)
+    max_sum = math.fsum(values[-1] for values in sets)
     means = [float(values.mean()) for values in sets]
     mean = math.fsum(means)
     deviation = math.sqrt(math.fsum(float(values.var()) for values in sets))
@@ -435,8 +435,8 @@ def _find_window(
             )
             distance = min(distance, (logs - math.log(min(probability, 0.01))) / rate)
         distances.append(distance * (1 + 1e-9))
-    window = max(lowest, mean - distances[0]), min(highest, mean + distances[1])
-    tail = 0.0 if window == (lowest, highest) else 1.01 * probability
+    window = max(min_sum, mean - distances[0]), min(max_sum, mean + distances[1])
+    tail = 0.0 if window == (min_sum, max_sum) else 1.01 * probability
     margin = 4 * rounding
     return (window[0] - margin, window[1] + margin), tail
 
@@ -463,8 +463,8 @@ class SumDistribution:
     rounding: float
     """Bound on the error of sums and x. If x differs by less from a listed sum, or from the lowest
     or highest sum, x counts as equal to that sum."""
-    lowest: float
-    highest: float
+    min_sum: float
+    max_sum: float
     method: ListedSums | FourierInversion
 
     def cdf(self, x: ArrayLike) -> Floats:
@@ -478,10 +478,10 @@ class SumDistribution:
 
     def _compute_bounds(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
-        unique, inverse = np.unique(points, return_inverse=True)
-        bounds = np.stack(self.method.compute_bounds(unique))
-        bounds[:, unique < self.lowest - self.rounding] = 0.0
-        bounds[:, unique >= self.highest - self.rounding] = 1.0
+        unique_points, inverse = np.unique(points, return_inverse=True)
+        bounds = np.stack(self.method.compute_bounds(unique_points))
+        bounds[:, unique_points < self.min_sum - self.rounding] = 0.0
+        bounds[:, unique_points >= self.max_sum - self.rounding] = 1.0
         lower, middle, upper = bounds[:, inverse].reshape(3, *points.shape)
         return lower, middle, upper
 
@@ -491,19 +491,19 @@ class ListedSums:
     """Sums of the widest components, and the range of the sum of the remaining ones."""
 
     sums: Floats
-    lowest_other: float
-    highest_other: float
+    min_remainder: float
+    max_remainder: float
     rounding: float
 
     @property
     def is_complete(self) -> bool:
         """True if the sums of all components are listed."""
-        return self.lowest_other == self.highest_other
+        return self.min_remainder == self.max_remainder
 
     @cached_property
     def error(self) -> float:
         """Bound on the error of F(x): the largest proportion of sums too close to x to decide."""
-        width = self.highest_other - self.lowest_other + 2 * self.rounding
+        width = self.max_remainder - self.min_remainder + 2 * self.rounding
         ends = np.searchsorted(self.sums, self.sums + width, side="right")
         n_uncertain = int((ends - np.arange(self.sums.size)).max())
         # If all sums are listed, x is one of them; otherwise F is the midpoint of its bounds.
@@ -511,8 +511,8 @@ class ListedSums:
 
     def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Compute lower bounds, estimates and upper bounds of F(x)."""
-        first = np.searchsorted(self.sums, x - self.highest_other - self.rounding, side="right")
-        high = np.searchsorted(self.sums, x - self.lowest_other + self.rounding, side="right")
+        first = np.searchsorted(self.sums, x - self.max_remainder - self.rounding, side="right")
+        high = np.searchsorted(self.sums, x - self.min_remainder + self.rounding, side="right")
         low = np.minimum(first + 1, high) if self.is_complete else first
         middle = high if self.is_complete else (low + high) / 2
         return low / self.sums.size, middle / self.sums.size, high / self.sums.size
@@ -539,8 +539,8 @@ def compute_distribution(
     """
     sets = sorted(components, key=lambda values: float(values[0] - values[-1]))
     rounding = ROUNDING * math.fsum(max(-values[0], values[-1]) for values in sets)
-    lowest = math.fsum(values[0] for values in sets)
-    highest = math.fsum(values[-1] for values in sets)
+    min_sum = math.fsum(values[0] for values in sets)
+    max_sum = math.fsum(values[-1] for values in sets)
     sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
@@ -548,7 +548,7 @@ def compute_distribution(
         methods.append((error, inversion))
     # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))
-    return SumDistribution(error, rounding, lowest, highest, method)
+    return SumDistribution(error, rounding, min_sum, max_sum, method)
 
 
 def _list_sums(sets: Sequence[Floats], max_sums: int, rounding: float) -> ListedSums:

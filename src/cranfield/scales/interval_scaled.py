@@ -84,8 +84,8 @@ class Interval(Wrapper):
         on more than the ranked grades. In a text form and when scoring, also for a measure without
         a cutoff; when scoring, also for a gain of a grade of 0 or below.
     PolicyError
-        When scoring, if ranks cannot be computed or estimated at the cutoff; see
-        :meth:`cranfield.scales.Image.rank_runs` and :meth:`~cranfield.scales.Image.relative_ranks`.
+        When scoring, if ranks cannot be computed or estimated at the cutoff; see `rank_runs` and
+        `compute_relative_ranks` of :class:`cranfield.scales.Image`.
 
     Notes
     -----
@@ -162,7 +162,7 @@ class Interval(Wrapper):
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
             scale_note=self._make_scale_note(),
             elsewhere={},
-            monotone=False,
+            is_monotone=False,
             ignores_order=False,
         )
 
@@ -205,7 +205,7 @@ class Interval(Wrapper):
                 ranks = inner_image.rank_runs(distinct_rows, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)
             else:
-                scores = inner_image.relative_ranks(distinct_rows)
+                scores = inner_image.compute_relative_ranks(distinct_rows)
                 if inner_image.is_approximate:
                     warn(
                         f"{self}: too many values for exact ranks; scores are"
@@ -233,7 +233,7 @@ class Interval(Wrapper):
         self, max_grade: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
-        # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
+        # Grades have been mapped to 0 and 1, so that the lowest relevant grade is 1.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
             return make_topic_image(measure, self.cutoff, max_grade, ideal, max_relevant)

@@ -2,9 +2,9 @@
 
 If there are few runs, all are enumerated. Otherwise scales are decided by proofs, and by witnesses
 among few runs. The scale of an additive measure for a total order follows from the differences of
-neighbours, most of which are equal. The scale of a measure that rewards
-swaps and replacements for its own order follows from its lowest values: those of the run without
-relevant documents and of runs with a single one at the last ranks.
+neighbours, most of which are equal. The scale of a measure that rewards swaps and replacements for
+its own order follows from its lowest values: those of the run without relevant documents and of
+runs with a single relevant document at the last ranks.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ from cranfield.scales.verdicts import (
     RunGrades,
     RunSet,
     ScaleReport,
+    ScaleVerdict,
     TopicsReport,
-    Verdict,
     Witness,
     add_required_cutoff,
     make_run_set,
@@ -96,33 +96,35 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
 
 def determine_steps(
     order: str, steps: Iterable[Step], form: Form, sign: int, reason: str
-) -> Verdict:
-    """Judge the scale of a measure for a total order, from all differences of neighbours."""
-    remaining = iter(steps)
+) -> ScaleVerdict:
+    """Determine the scale of a measure for a total order from all differences of neighbours."""
+    step_iterator = iter(steps)
     first_step: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
-    while block := list(islice(remaining, BLOCK_SIZE)):
+    while block := list(islice(step_iterator, BLOCK_SIZE)):
         values = compute_form_values(form, np.array(block).reshape(2 * len(block), -1))
-        lower, upper = values.index.reshape(-1, 2).T
-        violations = np.flatnonzero(sign * (upper - lower) <= 0)
+        indices_below, indices_above = values.index.reshape(-1, 2).T
+        violations = np.flatnonzero(sign * (indices_above - indices_below) <= 0)
         if violations.size:
             index = int(violations[0])
-            kind = "inverted" if upper[index] != lower[index] else "tied"
-            return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
-        gains = values.keys[upper] - values.keys[lower]
+            kind = "inverted" if indices_above[index] != indices_below[index] else "tied"
+            return ScaleVerdict(
+                order, None, True, _make_form_witness(kind, block[index], form), reason
+            )
+        gains = values.keys[indices_above] - values.keys[indices_below]
         # The keys of all blocks have the denominator of the form.
         first_step = first_step or (block[0], gains[0])
-        uneven = np.flatnonzero((gains != first_step[1]).any(axis=1))
-        if uneven.size and not uneven_runs:
-            uneven_runs = (*first_step[0], *block[int(uneven[0])])
+        uneven_steps = np.flatnonzero((gains != first_step[1]).any(axis=1))
+        if uneven_steps.size and not uneven_runs:
+            uneven_runs = (*first_step[0], *block[int(uneven_steps[0])])
     if uneven_runs:
         witness = _make_form_witness("gaps", uneven_runs, form)
-        return Verdict(order, Scale.ORDINAL, True, witness, reason)
-    return Verdict(order, Scale.INTERVAL, True, None, reason)
+        return ScaleVerdict(order, Scale.ORDINAL, True, witness, reason)
+    return ScaleVerdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdict]:
-    """Judge the scale of an additive measure for the set-based and the rank-based order."""
+def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
+    """Determine the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
     set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
     rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
@@ -133,8 +135,8 @@ def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdic
     ]
 
 
-def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
-    """Judge a measure for the set-based order if the gain of a grade depends on the rank."""
+def _find_unequal_ranks(form: Form, rank_sum: Additive) -> ScaleVerdict | None:
+    """Return the verdict for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base, or None.
     gains = [
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
@@ -145,7 +147,7 @@ def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
             runs = np.zeros((2, rank_sum.length), dtype=np.int64)
             runs[0, 0] = runs[1, k] = grade
             witness = _make_form_witness("distinguished", runs, form)
-            return Verdict(SET_BASED, None, True, witness)
+            return ScaleVerdict(SET_BASED, None, True, witness)
     return None
 
 
@@ -202,7 +204,7 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
         return (
             SummedImage(split_form(rank_sum, rank_sum.max_grade + 1), None, 2**30, None)
             .find_gaps()
-            .equispaced
+            .is_equispaced
         )
     except TooManySumsError:
         return None
@@ -239,8 +241,8 @@ RANK_BASED = "rank-based total order"
 
 def determine_order(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
-) -> Verdict:
-    """Judge the scale of a measure for a weak order, given by the rank of each run."""
+) -> ScaleVerdict:
+    """Determine the scale of a measure for a weak order, given by the rank of each run."""
     indices = values.index if sign > 0 else values.size - 1 - values.index
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
     sorting = np.lexsort((indices, classes))
@@ -248,36 +250,36 @@ def determine_order(
     starts = np.flatnonzero(np.diff(sorted_classes, prepend=-1))
     ends = np.append(starts[1:], len(sorted_classes)) - 1
     # Within a class values ascend: the first is the lowest, the last the highest.
-    lowest, highest = sorted_indices[starts], sorted_indices[ends]
-    highest_so_far = np.maximum.accumulate(highest)
+    min_indices, max_indices = sorted_indices[starts], sorted_indices[ends]
+    running_max = np.maximum.accumulate(max_indices)
     for kind, violations in (
-        ("inverted", np.flatnonzero(highest_so_far[:-1] > lowest[1:])),
-        ("distinguished", np.flatnonzero(highest > lowest)),
-        ("tied", np.flatnonzero(highest_so_far[:-1] == lowest[1:])),
+        ("inverted", np.flatnonzero(running_max[:-1] > min_indices[1:])),
+        ("distinguished", np.flatnonzero(max_indices > min_indices)),
+        ("tied", np.flatnonzero(running_max[:-1] == min_indices[1:])),
     ):
         if violations.size:
             k = int(violations[0])
             if kind == "distinguished":
                 pair = sorting[[starts[k], ends[k]]]
             else:
-                lower = int(np.argmax(highest[: k + 1] == highest_so_far[k]))
+                lower = int(np.argmax(max_indices[: k + 1] == running_max[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
-            return Verdict(order, None, True, _make_witness(kind, values, runs, pair))
+            return ScaleVerdict(order, None, True, _make_witness(kind, values, runs, pair))
     return determine_spacing(order, values, runs)
 
 
-def determine_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
-    """Judge by its gaps whether a measure that respects an order is interval or only ordinal."""
+def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
+    """Determine from its gaps whether a measure that respects an order is interval or ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
-        return Verdict(order, Scale.INTERVAL)
+        return ScaleVerdict(order, Scale.INTERVAL)
     neighbours = [int(np.argmax(values.index == index)) for index in (0, 1, gap, gap + 1)]
     witness = _make_witness("gaps", values, runs, neighbours)
-    return Verdict(order, Scale.ORDINAL, True, witness)
+    return ScaleVerdict(order, Scale.ORDINAL, True, witness)
 
 
-def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
-    """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
+def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
+    """Determine the scale for the set-based and the rank-based order from all runs."""
     return [
         determine_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
@@ -293,41 +295,41 @@ MAX_SEARCHED = 2**10
 """Maximum number of runs in the search for a witness, if there are too many runs to list."""
 
 
-def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
-    """Judge the scale of a measure for all three orders without listing all runs."""
+def search_verdicts(run_set: RunSet, form: Form | None) -> list[ScaleVerdict]:
+    """Determine the scale of a measure for all three orders without listing all runs."""
     own_verdict = _search_own_order(run_set)
-    if run_set.judgments is not None or exact is None or not isinstance(exact.rank_sum, Additive):
+    if run_set.judgments is not None or form is None or not isinstance(form.rank_sum, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
-    if not own_verdict.decided and (is_even := is_form_evenly_spaced(exact)) is not None:
+    if not own_verdict.is_decided and (is_even := is_form_evenly_spaced(form)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
-        own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(exact, exact.rank_sum, run_set.sign)]
+        own_verdict = ScaleVerdict(OWN_ORDER, scale, True, None, "from its weights and gains")
+    return [own_verdict, *prove_total_orders(form, form.rank_sum, run_set.sign)]
 
 
-def _search_own_order(run_set: RunSet) -> Verdict:
-    """Judge the own order from all runs down to the cutoff, or from the lowest runs."""
+def _search_own_order(run_set: RunSet) -> ScaleVerdict:
+    """Determine the scale for the own order from runs down to the cutoff, or the lowest runs."""
     measure, length, max_grade = run_set.measure, run_set.length, run_set.max_grade
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
         return determine_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
-    is_monotone = measure.info.monotone and _is_monotone(run_set)
+    is_monotone = measure.info.is_monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(run_set.compute_values(runs), runs, run_set.sign)
         if witness is not None:
-            return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
+            return ScaleVerdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
+    return ScaleVerdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
 
 
-def _search_witnesses(run_set: RunSet) -> list[Verdict]:
+def _search_witnesses(run_set: RunSet) -> list[ScaleVerdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
     verdicts = determine_total_orders(run_set, run_set.compute_values(runs), runs)
-    reach = _describe_max_length(run_set.max_grade)
+    reason = _describe_max_length(run_set.max_grade)
     return [
-        verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
+        verdict if verdict.scale is None else ScaleVerdict(verdict.order, None, False, None, reason)
         for verdict in verdicts
     ]
 
@@ -407,7 +409,7 @@ def scale_of(
         values = run_set.compute_values(runs)
         set_based, rank_based = determine_total_orders(run_set, values, runs)
         own_verdict = determine_spacing(OWN_ORDER, values, runs)
-        n_runs, is_exact = len(runs), values.exact
+        n_runs, is_exact = len(runs), values.is_exact
     else:
         exact_form = run_set.find_form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, exact_form)
@@ -473,7 +475,7 @@ MAX_COMBINATIONS = 2_500
 """Maximum number of combinations of a length and a recall base."""
 
 
-def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -> TopicsReport:
+def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) -> TopicsReport:
     r"""Determine the scale of a measure over runs of all lengths and topics of all recall bases.
 
     .. math:: S[N, K] = \bigcup_{1 \le n \le N,\ 1 \le RB \le K} S_{n, RB}
@@ -486,7 +488,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     measure
         The measure, or its text; if a cutoff is required, the default is the length of each run, so
         that P is the precision of the retrieved set.
-    longest, largest_base
+    max_length, max_base
         Length N of the longest run, and largest recall base K.
 
     Returns
@@ -507,7 +509,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     depends on the topic, such as nDCG, whose ideal DCG depends on the recall base. No exact test
     for equality is known for such quotients of sums of logarithms; they are compared as floats, and
     differences up to 2^-40 of the largest value count as ties. The attribute
-    `exact` and the printed report state how values were compared.
+    `is_exact` and the printed report state how values were compared.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval only for N up to 2,
     recall only for K up to 2, and F1 only for N = K = 1. According to the summary of that section,
@@ -523,27 +525,27 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     P on S[3, 1]: ordinal, with 4 values; not interval: the step from 0 to 1/3, for [0, 1, 1] and
     [1, 3, 1], is 1/3; the step from 1/3 to 1/2, for [1, 3, 1] and [1, 2, 1], is 1/6
     """
-    check_size(longest, 1)
-    check_recall_base(largest_base)
-    parsed_measure = as_measure(measure, longest)
-    check_depends_on_grades(parsed_measure)
-    if longest * largest_base > MAX_COMBINATIONS:
+    check_size(max_length, 1)
+    check_recall_base(max_base)
+    base_measure = as_measure(measure, max_length)
+    check_depends_on_grades(base_measure)
+    if max_length * max_base > MAX_COMBINATIONS:
         raise PolicyError(
             f"expected at most {MAX_COMBINATIONS:,} combinations of a length and a recall base, got"
-            f" {longest * largest_base:,} in S[{longest}, {largest_base}]"
+            f" {max_length * max_base:,} in S[{max_length}, {max_base}]"
         )
-    is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
-    if not is_count and 2 ** (longest + 1) * largest_base > MAX_LISTED:
+    is_count = base_measure.info.ignores_order and (base_measure.cutoff or max_length) >= max_length
+    if not is_count and 2 ** (max_length + 1) * max_base > MAX_LISTED:
         raise PolicyError(
-            f"expected at most {MAX_LISTED:,} runs, got more up to length {longest} with recall"
-            f" bases up to {largest_base}; reduce the length or the recall base for {measure}"
+            f"expected at most {MAX_LISTED:,} runs, got more up to length {max_length} with recall"
+            f" bases up to {max_base}; reduce the length or the recall base for {measure}"
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}
     is_exact = True
-    for length in range(1, longest + 1):
+    for length in range(1, max_length + 1):
         complete_measure = add_required_cutoff(as_measure(measure, length), length)
-        for recall_base in range(1, largest_base + 1):
+        for recall_base in range(1, max_base + 1):
             if is_count:
                 # A run for each number of relevant documents.
                 counts = np.arange(min(length, recall_base) + 1)
@@ -561,20 +563,20 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         is_exact = False
         # In reverse order, so that the first example of equal floats prevails.
         values = {float(value): values[value] for value in reversed(values)}
-    ordered = sorted(values)
-    slack = 0.0 if is_exact else TOLERANCE * max(abs(float(value)) for value in ordered)
+    sorted_values = sorted(values)
+    slack = 0.0 if is_exact else TOLERANCE * max(abs(float(value)) for value in sorted_values)
     if not is_exact:
-        distinct = ordered[:1]
-        for value in ordered:
-            if value - distinct[-1] > slack:
-                distinct.append(value)
-        ordered = distinct
+        distinct_values = sorted_values[:1]
+        for value in sorted_values:
+            if value - distinct_values[-1] > slack:
+                distinct_values.append(value)
+        sorted_values = distinct_values
     witness = None
-    if (steps := find_unequal_steps(ordered, 4 * slack)) is not None:
-        witness_values = tuple(ordered[index] for index in steps)
+    if (steps := find_unequal_steps(sorted_values, 4 * slack)) is not None:
+        witness_values = tuple(sorted_values[index] for index in steps)
         examples = [values[value] for value in witness_values]
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
-    bounds = longest, largest_base
-    return TopicsReport(str(measure), *bounds, scale, tuple(ordered), witness, is_exact)
+    bounds = max_length, max_base
+    return TopicsReport(str(measure), *bounds, scale, tuple(sorted_values), witness, is_exact)

@@ -71,8 +71,8 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Returns
     -------
     array
-        Shape (runs,), from 0 to C(N + c, N) - 1; int64, or Python integers if int64 would
-        overflow.
+        Shape (runs,), from 0 to C(N + c, N) - 1; int64, or Python integers if that maximum is 2^62
+        or more.
 
     Raises
     ------
@@ -107,12 +107,12 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Returns
     -------
     array
-        Shape (runs,), from 0 to (c + 1)^N - 1; int64, or Python integers if int64 would overflow.
+        Shape (runs,), from 0 to (c + 1)^N - 1; int64 or Python integers, as for :func:`sbto`.
 
     Notes
     -----
     Source: Ferrante, Ferro and Pontarollo (2019), equations (4) to (6). Ferro and Maistro (2024),
-    section 7.7.2, print the same with c for the number of grades, which is c + 1.
+    section 7.7.2, print the same formula with c as the number of grades, here c + 1.
 
     Examples
     --------
@@ -151,12 +151,12 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> sbto_runs([2, 3], 2, 2).tolist()
     [[1, 1], [2, 0]]
     """
-    remaining = _check_ranks(ranks, find_max_sbto_rank(length, grades))
-    runs = np.empty((len(remaining), length), dtype=np.int64)
+    remainders = _check_ranks(ranks, find_max_sbto_rank(length, grades))
+    runs = np.empty((len(remainders), length), dtype=np.int64)
     for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
-        runs[:, j] = np.searchsorted(step, remaining, side="right") - 1
-        remaining = remaining - step[runs[:, j]]
+        runs[:, j] = np.searchsorted(step, remainders, side="right") - 1
+        remainders = remainders - step[runs[:, j]]
     return runs
 
 
@@ -173,11 +173,11 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> rbto_runs([4, 7], 3).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
-    remaining = _check_ranks(ranks, find_max_rbto_rank(length, grades))
-    runs = np.empty((len(remaining), length), dtype=np.int64)
+    remainders = _check_ranks(ranks, find_max_rbto_rank(length, grades))
+    runs = np.empty((len(remainders), length), dtype=np.int64)
     for i in reversed(range(length)):
-        runs[:, i] = remaining % (grades + 1)
-        remaining = remaining // (grades + 1)
+        runs[:, i] = remainders % (grades + 1)
+        remainders = remainders // (grades + 1)
     return runs
 
 
@@ -290,7 +290,7 @@ def _check_ranks(ranks: Any, max_rank: int) -> Ranks:
 
 
 MAX_OBJECTS = 32
-"""Maximum number of objects, since the third axiom is checked for all sets of six objects."""
+"""Maximum number of objects, as the third axiom is checked for all sequences of six objects."""
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
     Raises
     ------
     PolicyError
-        For too many objects to enumerate, values that are not numbers, and arrays of another shape.
+        For too many objects to enumerate, values that are not finite, and arrays of another shape.
 
     Notes
     -----
@@ -398,6 +398,8 @@ def _make_relation(values: Any) -> Bools:
         raise PolicyError(f"{message}, got shape {array.shape}")
     if not has_numbers(array):
         raise PolicyError(f"values and differences must be numbers, got {array.dtype}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise PolicyError(f"differences must be finite, got {array[~np.isfinite(array)][0]}")
     n = len(array)
     if n > MAX_OBJECTS:
         raise PolicyError(
@@ -433,9 +435,9 @@ def _find_violation(is_violated: Bools) -> tuple[int, ...] | None:
 
 def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
     """Return unrelated pairs x, y, or x <= y <= z without x <= z; None if the axiom holds."""
-    incomplete = _find_violation(~(relation | relation.T))
-    if incomplete is not None:
-        return incomplete
+    unrelated_pair = _find_violation(~(relation | relation.T))
+    if unrelated_pair is not None:
+        return unrelated_pair
     adjacency = relation.astype(np.float32)
     violation = _find_violation(((adjacency @ adjacency) > 0) & ~relation)
     if violation is None:
@@ -445,9 +447,9 @@ def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
 
 
 def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
-    mirrored = np.arange(n * n).reshape(n, n).T.ravel()
+    mirrored_pairs = np.arange(n * n).reshape(n, n).T.ravel()
     # Transposing and reversing both pairs gives the relation that dc is at most ba.
-    return _find_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
+    return _find_violation(relation & ~relation.T[np.ix_(mirrored_pairs, mirrored_pairs)])
 
 
 def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
@@ -456,9 +458,9 @@ def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
     for a in range(n):
         for a_ in range(n):
             # Axes b, b', c, c'; the premise on ab and a'b' depends on neither c nor c'.
-            first = table[a, :, a_, :][:, :, None, None]
-            second = table.transpose(0, 2, 1, 3)
-            is_violated = (first & second) & ~table[a, :, a_, :][None, None, :, :]
+            first_premise = table[a, :, a_, :][:, :, None, None]
+            second_premise = table.transpose(0, 2, 1, 3)
+            is_violated = (first_premise & second_premise) & ~table[a, :, a_, :][None, None, :, :]
             if is_violated.any():
                 b, b_, c, c_ = map(int, np.argwhere(is_violated)[0])
                 return a * n + b, c * n + a_, b_ * n + c_
@@ -480,7 +482,7 @@ MAX_COMPARED = 4096
 """Maximum number of runs for comparing all pairs."""
 
 
-def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
+def is_at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     r"""Return True where `lower` runs are at or below `upper` ones in the partial order.
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
@@ -502,19 +504,21 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     Raises
     ------
     PolicyError
-        For runs that are not rows of grades 0..c, or that are too long.
+        For runs that are not rows of grades 0..c, or that are too long; for different numbers of
+        runs, unless one argument is a single run.
 
     Examples
     --------
-    >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
+    >>> is_at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
     n_ranks = max(find_max_length(runs) for runs in (lower, upper))
     check_size(n_ranks, grades)
-    first, second = (
-        _count_documents(check_runs(runs, n_ranks, grades), grades) for runs in (lower, upper)
-    )
-    return np.asarray((first <= second).all(axis=1))
+    counts = [_count_documents(check_runs(r, n_ranks, grades), grades) for r in (lower, upper)]
+    n_lower, n_upper = map(len, counts)
+    if n_lower != n_upper and min(n_lower, n_upper) > 1:
+        raise PolicyError(f"expected equal numbers of runs or one run, got {n_lower} and {n_upper}")
+    return np.asarray((counts[0] <= counts[1]).all(axis=1))
 
 
 def order_matrix(runs: Any, grades: int = 1) -> Bools:
@@ -540,7 +544,7 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     if len(table) > MAX_COMPARED:
         raise PolicyError(
             f"all pairs can be compared for at most {MAX_COMPARED:,} runs, got"
-            f" {len(table):,}; compare single pairs with at_or_below()"
+            f" {len(table):,}; compare single pairs with is_at_or_below()"
         )
     counts = _count_documents(table, grades)
     is_below = np.ones((len(table), len(table)), dtype=bool)
@@ -585,7 +589,7 @@ def levels(length: int, grades: int = 1) -> Ints:
     -------
     array
         Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`: length of the
-        longest path from the lowest run. Runs of the same level are never comparable. With binary
+        longest path from the lowest run. Two runs of a level are never comparable. With binary
         relevance every edge goes up one level, and the level is the sum of N + 1 - rank over the
         relevant documents. With more grades some edges skip a level, such as the edge from (2, 0)
         to (2, 1), as the partial order has no rank function.
@@ -602,7 +606,7 @@ def levels(length: int, grades: int = 1) -> Ints:
     """
     is_below = _compare_strictly(length, grades)
     height = np.zeros(len(is_below), dtype=np.int64)
-    # Ascending codes are a linear extension: runs below a run have lower numbers.
+    # The order of all_runs is a linear extension: runs below a run have lower indices.
     for run in range(1, len(is_below)):
         height[run] = height[:run][is_below[:run, run]].max() + 1
     return height

@@ -278,7 +278,7 @@ def depends_on_recall_base(measure: Measure) -> bool:
 @cache
 def _judge_all_inputs() -> JudgedRuns:
     """Judge rankings on topics and documents that have all inputs of measures except clicks."""
-    # Both topics of a pair differ in relevant documents that are not retrieved. Grades are by
+    # The two topics of a pair differ only in documents that are not retrieved. Grades are by
     # intent, a and b.
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}

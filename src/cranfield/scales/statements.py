@@ -159,7 +159,7 @@ class Meaningfulness:
     dominance: Dominance
 
     @property
-    def declared_by_user(self) -> bool:
+    def is_declared_by_user(self) -> bool:
         """True if the scale was declared by the user, not by the measure."""
         return self.comparison.scores.scale_source == "user"
 
@@ -169,7 +169,7 @@ class Meaningfulness:
         return int((self.comparison.is_significant() & self.dominance.holds).sum())
 
     @cached_property
-    def still_significant(self) -> Mapping[float, Bools]:
+    def masks_by_power(self) -> Mapping[float, Bools]:
         """Masks of the pairs that stay significant in the same direction, by power of the scores.
 
         Computing the masks is slow for randomised tests, as the test is repeated for each power;
@@ -190,10 +190,10 @@ class Meaningfulness:
                 f" of {name} is not declared"
             )
         if self.verdict == MEANINGFUL:
-            declared = "declared by the user to be " if self.declared_by_user else ""
+            declaration = "declared by the user to be " if self.is_declared_by_user else ""
             return (
                 f"meaningful: {test} needs {format_scale_type(self.required_scale)}; {name} is"
-                f" {declared}{format_scale_type(self.scale)}"
+                f" {declaration}{format_scale_type(self.scale)}"
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
@@ -226,7 +226,7 @@ class Meaningfulness:
         The better system is first; if lower is better, scores up to the threshold count.
         """
         comparison = self.comparison
-        reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.reversed)
+        reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.is_reversed)
         if not reversed_pairs.size:
             return ""
         # Some tests compare mean ranks, whose order may differ from the order of means.
@@ -272,13 +272,13 @@ class Meaningfulness:
     @property
     def _good_counts(self) -> tuple[Indices, Indices]:
         """Number of topics with scores above (if lower is better, up to) the threshold, by pair."""
-        first, second = self.dominance.above_first, self.dominance.above_second
+        first, second = self.dominance.n_above_first, self.dominance.n_above_second
         comparison, n_scored = self.comparison, self._n_scored
         if comparison.scores.lower_is_better:
             first, second = n_scored[comparison.first] - first, n_scored[comparison.second] - second
         return first, second
 
-    def alternatives(self) -> list[str]:
+    def list_alternatives(self) -> list[str]:
         """Return the tests of the same design that the scale of the measure admits."""
         if self.scale is None:
             return []
@@ -298,7 +298,7 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = sanitise(self.comparison.measure) or "the measure"
-        alternatives = self.alternatives()
+        alternatives = self.list_alternatives()
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = parse_measure_or_none(self.comparison.measure)
         if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
@@ -317,15 +317,15 @@ class Meaningfulness:
         for k in pairs[:limit]:
             systems = (comparison.systems[s] for s in (comparison.first[k], comparison.second[k]))
             order_of_means = ["invariant", "", "", ""]
-            if self.dominance.reversed[k]:
+            if self.dominance.is_reversed[k]:
                 counts = (str(counts[k]) for counts in good_counts)
                 order_of_means = ["reversed", self._format_threshold(k), *counts]
             rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
-        head = ["first", "second", "difference", "order of means", column, "first", "second"]
+        header = ["first", "second", "difference", "order of means", column, "first", "second"]
         sections = ["\n".join(self.lines())]
         if rows:
-            sections.append(align_rows(head, rows, left=(0, 1, 3)))
+            sections.append(align_rows(header, rows, left=(0, 1, 3)))
         if len(pairs) > len(rows):
             sections[-1] += f"\n… {len(pairs) - len(rows):,} more"
         return "\n\n".join(sections)
@@ -348,8 +348,8 @@ def describe_order(
         opening = f"the {singular} {'keeps' if n_invariant else 'does not keep'} its order"
     else:
         verb = "keeps its" if n_invariant == 1 else "keep their"
-        some = "all" if n_invariant == n_significant else f"{n_invariant:,} of"
-        opening = f"{some} {n_significant:,} {plural} {verb} order"
+        quantifier = "all" if n_invariant == n_significant else f"{n_invariant:,} of"
+        opening = f"{quantifier} {n_significant:,} {plural} {verb} order"
     return (
         f"{opening} of means under every increasing transformation of the scores (stochastic"
         " dominance)"
@@ -370,16 +370,16 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
             "decisions with transformed scores were not computed, as they require many random"
             " samples"
         )
-    masks = statement.still_significant
+    masks = statement.masks_by_power
     counts = [int(mask.sum()) for mask in masks.values()]
     if n_significant == 1:
-        same, changed = (
+        same_powers, changed_powers = (
             ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == n_pairs)
             for n_pairs in (1, 0)
         )
-        text = f"this pair is {'still' if same else 'not'} significantly different if scores are"
-        text += f" raised to the power {same or changed}"
-        return f"{text}, but not to {changed}" if same and changed else text
+        text = f"this pair is {'still' if same_powers else 'not'} significantly different if scores"
+        text += f" are raised to the power {same_powers or changed_powers}"
+        return f"{text}, but not to {changed_powers}" if same_powers and changed_powers else text
     texts = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
     n_all = int(np.logical_and.reduce(list(masks.values())).sum())
     if {*counts} == {n_all}:
@@ -418,8 +418,8 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     A statement is meaningful if it stays true, or false, under every transformation that the scale
     of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the test
     requires is compared with the scale that the measure declares. The result also shows for which
-    pairs the order of the means survives every increasing transformation of the scores, whatever
-    the declared scale: it survives if, and only if, the scores of one system stochastically
+    pairs the order of the means survives every increasing transformation of the scores, regardless
+    of the declared scale: it survives if, and only if, the scores of one system stochastically
     dominate those of the other.
 
     Parameters
@@ -453,7 +453,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     """
     if not isinstance(comparison, PairwiseComparison):
         raise PolicyError(f"expected the result of compare(), got {type(comparison).__name__}")
-    required = comparison.info.scale
+    floor = comparison.info.scale
     scale = comparison.measure_scale
     measure = parse_measure_or_none(comparison.measure)
     if scale is None and measure is not None:
@@ -465,11 +465,11 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     verdict = MEANINGFUL
     if scale is None:
         verdict = UNKNOWN
-    elif scale < required or combines_scales or (is_size_dependent and required > Scale.ORDINAL):
+    elif scale < floor or combines_scales or (is_size_dependent and floor > Scale.ORDINAL):
         verdict = NOT_MEANINGFUL
     pair_dominance = dominance(comparison.scores, comparison.first, comparison.second)
     return Meaningfulness(
-        comparison, required, scale, is_topic_dependent, is_size_dependent, verdict, pair_dominance
+        comparison, floor, scale, is_topic_dependent, is_size_dependent, verdict, pair_dominance
     )
 
 

@@ -87,7 +87,7 @@ class Witness:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class ScaleVerdict:
     """The scale of a measure for one order of runs.
 
     Attributes
@@ -96,7 +96,7 @@ class Verdict:
         Name of the order.
     scale
         Interval or ordinal; None if the measure is on neither scale, or if this is not decided.
-    decided
+    is_decided
         Whether the verdict is final; if not, the scale, unless it is None, is a lower bound.
     witness
         Counterexample to a higher scale; None if there is none, or if none was found.
@@ -106,27 +106,27 @@ class Verdict:
 
     order: str
     scale: Scale | None
-    decided: bool = True
+    is_decided: bool = True
     witness: Witness | None = None
     reason: str = ""
 
     @property
     def word(self) -> str:
         """The verdict in a few words."""
-        if self.decided:
+        if self.is_decided:
             return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
         if self.scale is None:
             return "not decided at this length"
         return f"at least {self.scale}; whether it is interval is not decided at this length"
 
     def __repr__(self) -> str:
-        return f"Verdict({self.order}: {self.word})"
+        return f"ScaleVerdict({self.order}: {self.word})"
 
     def __str__(self) -> str:
         text = f"{self.order}: {self.word}"
         if self.witness is not None:
-            refuted = "; not interval" if self.scale is Scale.ORDINAL else ""
-            text += f"{refuted}: {self.witness}"
+            refutation = "; not interval" if self.scale is Scale.ORDINAL else ""
+            text += f"{refutation}: {self.witness}"
         return f"{text} ({self.reason})" if self.reason else text
 
 
@@ -143,10 +143,10 @@ class ScaleReport:
     n_runs
         Number of runs.
     own
-        Verdict for the order that the measure itself induces, on which it is at least ordinal.
+        Verdict for the order that the measure itself induces, for which it is at least ordinal.
     set_based, rank_based
         Verdicts for the total orders of Ferrante, Ferro and Pontarollo (2019).
-    exact
+    is_exact
         Whether values were compared exactly.
     """
 
@@ -155,10 +155,10 @@ class ScaleReport:
     grades: int
     judgments: int | tuple[int, ...] | None
     n_runs: int
-    own: Verdict
-    set_based: Verdict
-    rank_based: Verdict
-    exact: bool
+    own: ScaleVerdict
+    set_based: ScaleVerdict
+    rank_based: ScaleVerdict
+    is_exact: bool
 
     @property
     def scale(self) -> Scale:
@@ -177,7 +177,7 @@ class ScaleReport:
             title += f", recall base {self.judgments}"
         title += f" ({format_n_runs(self.n_runs)})"
         lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
-        if not self.exact:
+        if not self.is_exact:
             lines.append(f"  {AS_FLOATS}")
         return "\n".join(lines)
 
@@ -190,7 +190,7 @@ class TopicsReport:
     ----------
     measure
         The measure.
-    longest, largest_base
+    max_length, max_base
         Length N of the longest run, and largest recall base K; they define the set S[N, K].
     scale
         Interval if its values are equally spaced, else ordinal.
@@ -199,28 +199,28 @@ class TopicsReport:
     witness
         Two unequal steps between values, and runs with these values: [number of relevant documents,
         length, recall base].
-    exact
+    is_exact
         Whether values were compared exactly.
     """
 
     measure: str
-    longest: int
-    largest_base: int
+    max_length: int
+    max_base: int
     scale: Scale
     values: tuple[Number, ...]
     witness: Witness | None
-    exact: bool
+    is_exact: bool
 
     def __repr__(self) -> str:
         summary = f"{self.scale}, {inflect(len(self.values), 'value')}"
-        return f"TopicsReport({self.measure}, S[{self.longest}, {self.largest_base}]: {summary})"
+        return f"TopicsReport({self.measure}, S[{self.max_length}, {self.max_base}]: {summary})"
 
     def __str__(self) -> str:
-        title = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
+        title = f"{self.measure} on S[{self.max_length}, {self.max_base}]"
         text = f"{title}: {self.scale}, with {inflect(len(self.values), 'value')}"
         if self.witness is not None:
             text = f"{text}; not interval: {self.witness}"
-        return text if self.exact else f"{text}\n  {AS_FLOATS}"
+        return text if self.is_exact else f"{text}\n  {AS_FLOATS}"
 
 
 def format_value(value: Number) -> str:

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import innate_orders
 from cranfield.scales.forms.form import describe_beyond_grades
-from cranfield.scales.orders import at_or_below
+from cranfield.scales.orders import is_at_or_below
 from cranfield.scales.runs import as_measure
 
 TOPICS, SYSTEMS, DEPTH = 30, 5, 6
@@ -46,7 +46,7 @@ def test_counts_are_those_of_the_partial_order(
     place = [int(topic[1:]) for topic in judged.topics]
     for row, (i, j) in zip(found.pairs.to_dicts(), combinations(range(SYSTEMS), 2), strict=True):
         a, b = (grades[place, s, :depth] for s in (i, j))
-        below, above = at_or_below(a, b, 2), at_or_below(b, a, 2)
+        below, above = is_at_or_below(a, b, 2), is_at_or_below(b, a, 2)
         assert (row["first"], row["second"]) == (f"s{i}", f"s{j}")
         assert row["better"] == (above & ~below).sum()
         assert row["worse"] == (below & ~above).sum()
@@ -60,7 +60,7 @@ def test_counts_are_those_of_the_partial_order(
 
 def test_no_measure_that_rewards_both_steps_goes_against_it(judged: cf.JudgedRuns) -> None:
     ranked = REGISTRY.where(kind=KINDS[0])
-    names = [name for name, kind in ranked.items() if kind.info.monotone and kind.takes_cutoff()]
+    names = [name for name, kind in ranked.items() if kind.info.is_monotone and kind.takes_cutoff()]
     measures = [
         one @ DEPTH for name in names if not describe_beyond_grades(one := as_measure(name, DEPTH))
     ]

@@ -228,7 +228,7 @@ def test_long_runs_against_a_grid(name: str) -> None:
 
 def test_limits_only_tighten_with_more_x() -> None:
     distribution = long_runs("dcg")
-    x = np.linspace(distribution.lowest, distribution.highest, 301)
+    x = np.linspace(distribution.min_sum, distribution.max_sum, 301)
     lower, upper = distribution.bracket(x)
     alone = np.array([distribution.bracket(value) for value in x[140:160]])
     assert (lower[140:160] >= alone[:, 0] - 1e-15).all()

@@ -36,8 +36,8 @@ def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) 
     runs = np.random.default_rng(0).integers(0, grades + 1, (200, length))
     found = approximated(name, length, grades)
     exact = cf.image(f"{name}@{length}", grades=grades)
-    assert exact.exact
-    away = np.abs(found.compute_relative_ranks(runs) - exact.relative_ranks(runs)).max()
+    assert exact.is_exact
+    away = np.abs(found.compute_relative_ranks(runs) - exact.compute_relative_ranks(runs)).max()
     # A rank counts the value itself, a share from 0 to 1 does not: they are 1 / size apart.
     assert away <= found.distribution.error + 2 / exact.size
     assert found.distribution.error <= 2e-5
@@ -47,16 +47,16 @@ def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) 
 @pytest.mark.parametrize("name", ["RBP(p=0.8)", "nDCG"])
 def test_a_thousand_ranks(name: str) -> None:
     image = cf.image(name, 1000)
-    assert not image.exact
+    assert not image.is_exact
     assert image.error <= 1e-6
     rng = np.random.default_rng(1)
     runs = (rng.random((50, 1000)) < rng.random((50, 1))).astype(int)
     better = runs.copy()
     better[np.arange(50), np.argmin(runs, axis=1)] = 1
-    both = image.relative_ranks(np.concatenate([runs, better]))
+    both = image.compute_relative_ranks(np.concatenate([runs, better]))
     assert ((both >= 0) & (both <= 1)).all()
     assert (both[50:] >= both[:50]).all()
-    ends = image.relative_ranks([[0] * 1000, [1] * 1000])
+    ends = image.compute_relative_ranks([[0] * 1000, [1] * 1000])
     np.testing.assert_allclose(ends, [0, 1], atol=image.error)
     for ties in ("unique", "mid"):
         with pytest.raises(PolicyError, match=r"about 2\^\d+ possible values.*relative_ranks"):

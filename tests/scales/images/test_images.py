@@ -113,7 +113,7 @@ BINARY = [
 
 def same(found_: Image, every: Everything) -> None:
     """Check size, ranks of all runs under all policies, values and gaps."""
-    assert found_.exact and found_.error == found_.tolerance == 0
+    assert found_.is_exact and found_.error == found_.tolerance == 0
     assert found_.size == len(every.sizes)
     assert found_.n_runs == len(every.runs)
     assert found_.rank_runs(every.runs).tolist() == every.unique
@@ -121,8 +121,8 @@ def same(found_: Image, every: Everything) -> None:
     assert found_.rank_runs(every.runs, "max").tolist() == every.high
     mid = [(low + high) / 2 for low, high in zip(every.low, every.high, strict=True)]
     assert found_.rank_runs(every.runs, "mid").tolist() == mid
-    gaps = found_.gaps()
-    assert gaps.equispaced == (len(set(every.gaps)) <= 1)
+    gaps = found_.find_gaps()
+    assert gaps.is_equispaced == (len(set(every.gaps)) <= 1)
     if every.gaps:
         assert gaps.smallest is not None and gaps.largest is not None
         # The values of `every` are those of the measure but for a unit.
@@ -248,17 +248,17 @@ def test_memory_does_not_matter() -> None:
 def test_recall_base_scales_the_values() -> None:
     assert image("R@2", judgments=2).values().tolist() == [0, 0.5, 1]
     assert image("R@2", judgments=3).values() == pytest.approx([0, 1 / 3, 2 / 3])
-    assert image("AP", 5, 2, judgments=[2, 1, 1, 0]).gaps().highest == 5 / 3
+    assert image("AP", 5, 2, judgments=[2, 1, 1, 0]).find_gaps().highest == 5 / 3
     nothing = image("nDCG@5", judgments=[0, 0])
     assert (nothing.size, nothing.values().tolist()) == (1, [0.0])
     assert nothing.rank_runs([[1, 0]]).tolist() == nothing.rank([0.0]).tolist() == [1]
     assert nothing.rank_runs([[1, 0]], "max").tolist() == [32]
-    assert nothing.gaps().equispaced
+    assert nothing.find_gaps().is_equispaced
 
 
 def test_measure_without_a_form() -> None:
     found_ = image("IPrec@0.5", 8, judgments=4)
-    assert not found_.exact and (found_.error, found_.tolerance) == (0, 2.0**-40)
+    assert not found_.is_exact and (found_.error, found_.tolerance) == (0, 2.0**-40)
     runs = all_runs(8)
     scores = score_runs(parse_measure("IPrec@0.5"), runs, judgments=4)
     unique = np.unique(scores.round(9))
@@ -269,7 +269,7 @@ def test_measure_without_a_form() -> None:
     assert found_.rank_runs(runs, "max").max() == 256
     own = define("Half", lambda judged: judged.relevant().count / 2, range=(0, float("inf")))
     try:
-        assert image(own, 6).gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
+        assert image(own, 6).find_gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
         assert image(own, 6, at_most=2).size == 3
     finally:
         del REGISTRY["Half"]

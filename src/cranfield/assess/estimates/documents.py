@@ -30,7 +30,7 @@ from cranfield.measures.base import Measure
 
 def check_additive(measure: Measure) -> None:
     """Raise an error for measures whose estimate from a sample of documents would be biased."""
-    if measure.info.inputs or not measure.linear:
+    if measure.info.inputs or not measure.is_linear:
         raise MeasureError(
             f"{measure} is not a sum over documents, so its estimate from a sample of documents"
             " would be biased; choose a measure such as P@10, DCG@10 or RBP, or, if people judged"

@@ -307,5 +307,5 @@ class AttentionWeightedRankFairness(ExposureMeasure):
         target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
-        mixed = target + _fix_distribution(self.population, groups, str(self))
-        return divide(mixed, mixed.sum(axis=1, keepdims=True))
+        mixed_target = target + _fix_distribution(self.population, groups, str(self))
+        return divide(mixed_target, mixed_target.sum(axis=1, keepdims=True))

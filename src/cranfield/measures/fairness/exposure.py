@@ -16,11 +16,10 @@ square, as :func:`cranfield.expected_exposure` does.
 With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
 Joachims 2018), the formulas of `DP`, `EUR` and `RUR` define a value of each group g for demographic
 parity, disparate treatment (exposed utility) and disparate impact (realised utility). The measures
-are the
-ratio of the lowest value of a group to the highest, from 0 to 1, where 1 is parity; `logDP`,
-`logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of the ratio of a protected group to
-all other documents with a group, where 0 is parity, and negative values mean that the protected
-group is at a disadvantage.
+are the ratio of the lowest value of a group to the highest, from 0 to 1, where 1 is parity;
+`logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of the ratio of the value
+of a protected group to that of all other documents with a group, where 0 is parity, and negative
+values mean that the protected group is at a disadvantage.
 
 Documents without a known group occupy their ranks, but belong to no group. A group without
 judged documents of a topic (DP), or without utility on it (EUR, RUR), is excluded, except for DP
@@ -135,7 +134,7 @@ class ExpectedExposureLoss(ExpectedExposure):
 
 @measure(
     "EED",
-    summary="Squared norm of the exposure of documents, or groups, whatever its target.",
+    summary="Squared norm of the exposure of documents, or groups, regardless of its target.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,
@@ -249,11 +248,11 @@ class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _
         find_group_index(judged.groups(str(self)), self.protected, str(self))
         pairs, exposure_ratio, divisors = self._compute_exposure_ratios(judged)
         has_two_sides = (divisors > 0).sum(axis=1)[:, None] == 2
-        protected, others = (
+        protected_log, other_log = (
             np.log(pairs.total(exposure_ratio * (pairs.grade == side)) + LOG_OFFSET)
             for side in (1, 0)
         )
-        return np.where(has_two_sides, protected - others, 0.0)
+        return np.where(has_two_sides, protected_log - other_log, 0.0)
 
 
 class _DemographicMeasure(_ExposureRatio):

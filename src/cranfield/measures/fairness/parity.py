@@ -15,7 +15,7 @@ divergence of the proportions. Each sum is divided by Z, the highest value that 
 that 0 is fair and 1 as unfair as possible. Z is computed exactly; the authors' program estimates it
 from random rankings.
 
-A cutoff of these measures only limits the cut points: N and S refer to the whole ranking.
+A cutoff of rND, rRD or rKL only limits the cut points: N and S refer to the whole ranking.
 """
 
 from __future__ import annotations
@@ -105,18 +105,18 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         return np.where(is_defined, np.abs(proportions[0] - proportions[1]), 0.0)
 
 
-def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+def _count_pairs(keys_a: Ints, keys_b: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Count the pairs with the document of the first side above, and all pairs, by cell."""
     n_topics, n_systems = shape
-    cell = first >> 32
-    ends = np.searchsorted(second, (cell + 1) << 32)
-    n_below = ends - np.searchsorted(second, first)
+    cell = keys_a >> 32
+    ends = np.searchsorted(keys_b, (cell + 1) << 32)
+    n_below = ends - np.searchsorted(keys_b, keys_a)
 
     def sum_by_cell(cells: Ints, weights: Ints | None = None) -> Floats:
-        flat = np.bincount(cells, weights=weights, minlength=n_topics * n_systems)
-        return flat.reshape(n_systems, n_topics).T.astype(np.float64)
+        sums = np.bincount(cells, weights=weights, minlength=n_topics * n_systems)
+        return sums.reshape(n_systems, n_topics).T.astype(np.float64)
 
-    return sum_by_cell(cell, n_below), sum_by_cell(cell) * sum_by_cell(second >> 32)
+    return sum_by_cell(cell, n_below), sum_by_cell(cell) * sum_by_cell(keys_b >> 32)
 
 
 def select_protected_rows(judged: JudgedRuns, protected: str | None, name: str) -> Rows:
@@ -169,15 +169,15 @@ class _PrefixParityMeasure(
         # Highest sum down to the current cut point, by number of protected documents.
         max_totals = np.where(x == 0, 0.0, -np.inf) + np.zeros(n.shape)
         for i in range(self.step, depth + 1, self.step):
-            previous = max_totals.copy()
+            totals = max_totals.copy()
             for increase in range(1, min(self.step, x.size - 1) + 1):
                 np.maximum(
-                    previous[:, increase:], max_totals[:, :-increase], out=previous[:, increase:]
+                    totals[:, increase:], max_totals[:, :-increase], out=totals[:, increase:]
                 )
             # There are s protected documents and n - s others.
             is_possible = (x <= np.minimum(s, i)) & (i - x <= n - s)
             term = self.compute_distances(np.minimum(x, i), i, n, s) / np.log2(i)
-            at_point = np.where(is_possible, previous + term, -np.inf)
+            at_point = np.where(is_possible, totals + term, -np.inf)
             max_totals = np.where(i <= n, at_point, max_totals)
         return np.asarray(max_totals.max(axis=1, initial=0.0))
 
@@ -268,7 +268,7 @@ class RankedGroupFairness(_ProtectedGroup):
         0.1, OPEN_PROBABILITY, "maximum probability of rejecting a fair ranking"
     )
     adjusted: bool = parameter(
-        True, flag, "whether alpha is the family-wise error rate, or else that of each test"
+        True, flag, "whether alpha is the family-wise error rate; otherwise that of each test"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -281,15 +281,15 @@ class RankedGroupFairness(_ProtectedGroup):
         rows = select_protected_rows(judged, self.protected, str(self))
         # Required counts increase with the length of the prefix, from 0 at rank 0.
         counts = compute_required_counts(self.cutoff, self.p, self.alpha, self.adjusted)
-        required = np.array([0, *counts])
-        final_counts = required[judged.n_retrieved]
+        minima = np.array([0, *counts])
+        final_counts = minima[judged.n_retrieved]
         # All tests pass if the j-th protected document precedes the first prefix that requires j.
-        is_in_time = (rows.seen <= rows.at(final_counts)) & (required[rows.rank - 1] < rows.seen)
+        is_in_time = (rows.seen <= rows.at(final_counts)) & (minima[rows.rank - 1] < rows.seen)
         return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))
 
 
 @lru_cache(maxsize=64)
-def compute_required_counts(k: int, p: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+def compute_required_counts(k: int, p: float, alpha: float, is_adjusted: bool) -> tuple[int, ...]:
     """Compute the number of protected documents that each prefix of up to k ranks requires."""
     from scipy.special import bdtr
 
@@ -300,7 +300,7 @@ def compute_required_counts(k: int, p: float, alpha: float, adjusted: bool) -> t
     def compute_quantiles(level: float) -> Ints:
         return np.asarray((cdf < level).sum(axis=1))
 
-    if not adjusted:
+    if not is_adjusted:
         return tuple(map(int, compute_quantiles(alpha)))
     # The rejection probability is a step function that increases with the level.
     low, high = 0.0, alpha
@@ -315,12 +315,12 @@ def compute_required_counts(k: int, p: float, alpha: float, adjusted: bool) -> t
     return tuple(map(int, compute_quantiles(low)))
 
 
-def _compute_rejection_probability(required: Ints, p: float) -> float:
+def _compute_rejection_probability(required_counts: Ints, p: float) -> float:
     """Compute the probability that a random ranking with proportion p fails a test."""
     # Probability of each number of protected documents if all tests have passed so far.
-    probabilities = np.zeros(required.size + 1)
+    probabilities = np.zeros(required_counts.size + 1)
     probabilities[0] = 1.0
-    for count in required:
+    for count in required_counts:
         probabilities[1:] = probabilities[1:] * (1.0 - p) + probabilities[:-1] * p
         probabilities[0] *= 1.0 - p
         probabilities[:count] = 0.0

@@ -27,7 +27,7 @@ INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monotone=True):
+class _AveragePrecisionBase(RelevanceMeasure, family="average precision", is_monotone=True):
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
@@ -145,8 +145,8 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     """11-point average precision, the measure of the early TRECs."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        levels = [self._interpolate(judged, i / 10) for i in range(11)]
-        return np.asarray(np.sum(levels, axis=0) / 11.0)
+        precisions = [self._interpolate(judged, i / 10) for i in range(11)]
+        return np.asarray(np.sum(precisions, axis=0) / 11.0)
 
 
 @measure(
@@ -162,7 +162,8 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP, from documents above rank r: d_pool of the pool, rel and nonrel of them judged.
+    """Inferred AP, from the documents above rank r: d_pool are in the pool, and of these rel are
+    judged relevant and nonrel judged not relevant.
 
     The score is AP, up to smoothing, if every retrieved document of the pool is judged.
     """
@@ -188,10 +189,9 @@ _GRADED_NOTE = "in general not on an interval scale: for binary relevance it is 
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),
-    "divisor of the sum: its value for the ideal ranking of all relevant documents ('R'), or for"
+    "divisor: the sum for the ideal ranking of all relevant documents ('R'), or for"
     " the first k documents of the ideal ranking ('min')",
 )
-
 
 _check_thresholds = make_gain_check(
     "'uniform', 'linear' or a mapping of grades (at least 1) to weights of at least 0, not all 0,"
@@ -258,8 +258,8 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary="Sum over relevant documents of the mean gain down to their rank, divided by that"
-    " of the ideal ranking.",
+    summary="Sum over relevant documents of the mean gain down to their rank, divided by the sum"
+    " for the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,

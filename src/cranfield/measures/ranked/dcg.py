@@ -26,7 +26,7 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
-class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
+class DCGMeasure(GainMeasure, family="cumulated gain", is_monotone=True, expectation="documents"):
     """Base class of DCG and nDCG, which discount gains by rank."""
 
     discount: Discount = parameter(
@@ -80,7 +80,7 @@ _PARAMETER_SOURCES = {
         " 'max(1,log10(rank))' with cutoff 10 (Ferrante et al. 2019)"
     ),
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
-    linear=True,
+    is_linear=True,
 )
 class DCG(DCGMeasure):
     """Discounted cumulated gain."""
@@ -96,7 +96,7 @@ class DCG(DCGMeasure):
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources={**_PARAMETER_SOURCES, "ideal='full'": "trec_eval"},
-    scale_note="in general not on an interval scale: within a topic it is DCG over a constant",
+    scale_note="in general not on an interval scale: on one topic it is DCG times a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
         "ir_measures": "nDCG@k",
@@ -167,7 +167,7 @@ class nDCGAtRelevant(GainMeasure):
 class nDCGAtLevels(Measure):
     """Mean of nDCG at the end of each level of gain in the ideal ranking.
 
-    If the ranking is at least two ranks longer than the ideal one, nDCG at its end counts, too.
+    If the ranking is at least two ranks longer than the ideal one, its final nDCG counts, too.
     """
 
     rel: int = parameter(1, REL, REL_DOC + "; the score is 0 without relevant documents")

@@ -57,7 +57,7 @@ class CountAtCutoff(
     family="precision and recall",
     at_usage="required",
     scale=Scale.INTERVAL,
-    monotone=True,
+    is_monotone=True,
     ignores_order=True,
     expectation="documents",
 ):
@@ -72,7 +72,7 @@ class CountAtCutoff(
     source="Cleverdon (1967); van Rijsbergen (1979)",
     scale_note=_BINARY_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
-    linear=True,
+    is_linear=True,
 )
 class Precision(CountAtCutoff):
     """Precision at a cutoff; the divisor is the cutoff, even if the list is shorter."""
@@ -105,7 +105,7 @@ class _GainSumMeasure(
     " spaced; for the set-based total order of Ferrante, Ferro and Pontarollo (2019) not even on an"
     " ordinal scale with graded relevance, except for the shortest runs",
     at_usage="required",
-    monotone=True,
+    is_monotone=True,
     ignores_order=True,
     expectation="documents",
 ):
@@ -116,12 +116,12 @@ class _GainSumMeasure(
 @measure(
     "gP",
     aliases=("GeneralisedPrecision",),
-    summary="Graded precision: gain of the top k, divided by the largest possible gain.",
+    summary="Graded precision: gain of the top k, divided by the highest gain of k documents.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
-    linear=True,
+    is_linear=True,
 )
 class GeneralisedPrecision(_GainSumMeasure):
-    """Generalised precision; the divisor is that of k documents, even if the list is shorter."""
+    """Generalised precision; shorter lists, too, are divided by the highest gain of k documents."""
 
     max_grade: int | None = MAX_GRADE
 
@@ -208,7 +208,7 @@ class Success(CountAtCutoff):
     expectation="",
 )
 class Complete(CountAtCutoff):
-    """1 if recall at the cutoff is 1, else 0, also for a topic without relevant documents."""
+    """1 if recall at the cutoff is 1, else 0; a topic without relevant documents scores 0."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return (n_hits == n_relevant) & (n_relevant > 0)
@@ -264,7 +264,7 @@ class RPrecision(RelevanceMeasure):
         "ir_measures": "RR (RR@k breaks ties by ascending document id)",
         "ranx": "mrr",
     },
-    monotone=True,
+    is_monotone=True,
     family="precision and recall",
     expectation="stop",
 )

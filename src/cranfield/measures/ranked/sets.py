@@ -21,13 +21,15 @@ class _SetMeasure(
     scale=Scale.INTERVAL,
     scale_note="on an interval scale for binary relevance and sets of equal size"
     " (Ferrante et al. 2019)",
-    monotone=True,
+    is_monotone=True,
     ignores_order=True,
 ):
     """Base class of measures of sets on an interval scale, at least among sets of one size."""
 
 
-class _OneSizeMeasure(_SetMeasure, beyond_length="how many documents are retrieved", one_size=True):
+class _OneSizeMeasure(
+    _SetMeasure, beyond_length="how many documents are retrieved", needs_one_size=True
+):
     """Base class of measures of sets whose steps depend on the size of the set."""
 
 
@@ -251,7 +253,7 @@ class NumRelevant(_SummedCount, RelevanceMeasure):
     formula=r"|A \cap B|",
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
     beyond_grades="",
-    linear=True,
+    is_linear=True,
     expectation="documents",
 )
 class NumRelevantRetrieved(_SummedCount, CountMeasure):
@@ -266,7 +268,7 @@ class NumRelevantRetrieved(_SummedCount, CountMeasure):
     summary="Number of retrieved documents that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
-    linear=True,
+    is_linear=True,
 )
 class NumNonrelevantRetrieved(_SummedCount, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""

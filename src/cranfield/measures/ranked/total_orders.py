@@ -25,7 +25,7 @@ class _TotalOrderMeasure(
     at_usage="required",
     range=(0.0, float("inf")),
     needs="judgments, graded or binary",
-    monotone=True,
+    is_monotone=True,
 ):
     max_grade: int | None = MAX_GRADE
     normalised: bool = parameter(
@@ -119,7 +119,7 @@ class SetBasedTotalOrder(_TotalOrderMeasure):
     formula=r"\sum_{r=1}^{k} g_r \, (g_{max} + 1)^{k - r}",
     scale_note="on an interval scale for the rank-based total order if max_grade is the highest"
     " grade of the judgments",
-    linear=True,
+    is_linear=True,
     expectation="documents",
 )
 class RankBasedTotalOrder(_TotalOrderMeasure):

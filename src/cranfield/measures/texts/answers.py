@@ -38,7 +38,6 @@ _ALCE_NEEDS = (
     " the other citations do"
 )
 
-
 _SUPPORT_NEEDS = "degree of support by each citation; all sentences, even without citations"
 
 
@@ -129,12 +128,12 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         is_supported = np.zeros(len(judged.cell))
         is_supported[judged.sentence] = judged.support >= 1
         # By default the joint support of a single citation is its own support.
-        joint = np.where((n_citations == 1) & np.isnan(judged.joint), is_supported, judged.joint)
-        unlabelled = np.flatnonzero(np.isnan(joint) & (n_citations > 1))
-        if unlabelled.size:
+        support = np.where((n_citations == 1) & np.isnan(judged.joint), is_supported, judged.joint)
+        unlabelled_rows = np.flatnonzero(np.isnan(support) & (n_citations > 1))
+        if unlabelled_rows.size:
             fact = "the column `joint`: whether all citations of a sentence support it jointly"
-            raise judged.make_missing_error(self, fact, int(unlabelled[0]))
-        return np.where(n_citations > 0, joint, 0.0)
+            raise judged.make_missing_error(self, fact, int(unlabelled_rows[0]))
+        return np.where(n_citations > 0, support, 0.0)
 
 
 @measure(
@@ -168,19 +167,19 @@ class ALCEPrecision(_ALCEMeasure):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        joint = self._compute_joint_support(judged)[judged.sentence]
+        joint_support = self._compute_joint_support(judged)[judged.sentence]
         has_others = judged.n_citations[judged.sentence] > 1
-        may_be_redundant = has_others & (joint > 0) & (judged.support < 1)
-        unlabelled = np.flatnonzero(may_be_redundant & np.isnan(judged.is_supported_without))
-        if unlabelled.size:
+        may_be_redundant = has_others & (joint_support > 0) & (judged.support < 1)
+        unlabelled_rows = np.flatnonzero(may_be_redundant & np.isnan(judged.is_supported_without))
+        if unlabelled_rows.size:
             fact = (
                 "the column `without`: for each citation that does not support its sentence alone,"
                 " whether the other citations do"
             )
-            raise judged.make_missing_error(self, fact, int(judged.sentence[unlabelled[0]]))
+            raise judged.make_missing_error(self, fact, int(judged.sentence[unlabelled_rows[0]]))
         is_redundant = may_be_redundant & (judged.is_supported_without > 0)
         cell = judged.cell[judged.sentence]
-        n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
+        n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint_support))
         n_citations = judged.total(cell, np.ones(len(cell)))
         warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
         return divide(n_useful, n_citations)
@@ -366,7 +365,6 @@ _S_FORMULA = (
     r"{\sum_{v \in V^*} w(v) \max(0, L - \mathit{pos}^*(v))}"
 )
 _T_FORMULA = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
-
 
 _PATIENCE = parameter(
     1000.0, number(0, 1e12, open_low=True), "number of characters after which the reader stops"

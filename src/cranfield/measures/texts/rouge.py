@@ -63,14 +63,14 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         raise NotImplementedError
 
     def _score(self, text: Sentences, reference: Sentences) -> float:
-        common, n_text, n_reference = self.count_overlap(text, reference)
-        if not common:
+        n_common, n_text, n_reference = self.count_overlap(text, reference)
+        if not n_common:
             return 0.0
         if self.of == "recall":
-            return common / n_reference
+            return n_common / n_reference
         if self.of == "precision":
-            return common / n_text
-        return (1 + self.beta**2) * common / (self.beta**2 * n_reference + n_text)
+            return n_common / n_text
+        return (1 + self.beta**2) * n_common / (self.beta**2 * n_reference + n_text)
 
 
 def _flatten(text: Sentences) -> list[int]:
@@ -230,12 +230,12 @@ def _yield_counts(words: Words, codes: dict[int, int], gap: int | None) -> Itera
     """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
     entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
     position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
-    last = np.full(code.size, len(words)) if gap is None else position + 1 + gap
+    last_position = np.full(code.size, len(words)) if gap is None else position + 1 + gap
     # The second word of a pair is at the indices from start to end.
-    end = np.searchsorted(position, last, side="right")
+    end = np.searchsorted(position, last_position, side="right")
     start = np.arange(code.size) + 1
-    for second in range(len(codes)):
-        counts = np.concatenate([[0], np.cumsum(code == second)])
+    for second_code in range(len(codes)):
+        counts = np.concatenate([[0], np.cumsum(code == second_code)])
         yield np.bincount(code, counts[end] - counts[start], len(codes)).astype(np.float64)
 
 
@@ -275,15 +275,15 @@ def make_lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
     If several subsequences are longest, backtracking through the table selects one: from the end,
     it moves back along the reference as long as the length stays the same.
     """
-    mask, remaining = 0, (1 << length) - 1
+    mask, remaining_bits = 0, (1 << length) - 1
     for word, row in zip(reversed(text), reversed(_fill_rows(text, masks, length)), strict=True):
         matches = masks.get(word, 0)
-        stop = ((matches | ~row) & remaining).bit_length()
+        stop = ((matches | ~row) & remaining_bits).bit_length()
         if not stop:
             break
-        last = 1 << (stop - 1)
-        remaining = 2 * last - 1
-        if matches & last:
-            mask |= last
-            remaining = last - 1
+        last_bit = 1 << (stop - 1)
+        remaining_bits = 2 * last_bit - 1
+        if matches & last_bit:
+            mask |= last_bit
+            remaining_bits = last_bit - 1
     return mask

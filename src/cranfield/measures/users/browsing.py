@@ -30,8 +30,8 @@ from cranfield.measures.users.clicks import (
     ChainMeasure,
     EffortMeasure,
     GradedPage,
-    Probabilities,
     ProbabilityLookup,
+    ProbabilityMapping,
     UtilityMeasure,
     check_by_grade,
     check_by_rank,
@@ -49,7 +49,7 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
     summary="Expected gain of clicked documents if users may leave after a click.",
     formula=_UTILITY + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
     source="Yilmaz and others (2010); Chuklin and others (2013)",
-    linear=True,
+    is_linear=True,
 )
 class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
     r"""Expected browsing utility.
@@ -67,7 +67,7 @@ class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
     [('run', 1.240...)]
     """
 
-    leaves: Probabilities | None = parameter(
+    leaves: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_grade),
         "probability that a user leaves after a click, by the grade of the clicked"
@@ -78,8 +78,8 @@ class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
     )
 
     @property
-    def linear(self) -> bool:
-        return super().linear and self.leaves is None and self.gamma == 1
+    def is_linear(self) -> bool:
+        return super().is_linear and self.leaves is None and self.gamma == 1
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         click = probabilities(self.clicks)
@@ -87,7 +87,7 @@ class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
 
 
 class _DCM(ChainMeasure, source=SOURCE + "; Guo, Liu and Wang (2009)"):
-    continues: Probabilities | None = parameter(
+    continues: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_rank),
         "probability that a user goes on after a click, by rank; ranks after the last listed rank"
@@ -140,7 +140,7 @@ class DCMEffort(_DCM, EffortMeasure):
     (0.583..., 0.583...)
     """
 
-    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_click_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return 1 - look_up_value(self.continues, rank)
 
 
@@ -205,7 +205,7 @@ class CCMEffort(_CCM, EffortMeasure):
     [('run', 0.3125)]
     """
 
-    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_click_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.clicks)
 
 

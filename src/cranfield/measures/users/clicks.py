@@ -44,7 +44,7 @@ ProbabilityLookup = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Probabilities(Gain):
+class ProbabilityMapping(Gain):
     """Probabilities by grade or rank, and optionally one for unjudged documents."""
 
     unjudged: float | None = None
@@ -62,18 +62,18 @@ class Probabilities(Gain):
         return self.kind
 
 
-def check_by_grade(value: Any) -> Probabilities:
+def check_by_grade(value: Any) -> ProbabilityMapping:
     """Check a mapping of grades to probabilities; None stands for unjudged documents."""
-    if isinstance(value, Probabilities):
+    if isinstance(value, ProbabilityMapping):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
         by_grade = check_pairs({grade: p for grade, p in value.items() if grade is not None})
         if all(0 <= p <= 1 for _, p in by_grade):
-            return Probabilities(by_grade, PROBABILITY(value[None]) if None in value else None)
+            return ProbabilityMapping(by_grade, PROBABILITY(value[None]) if None in value else None)
     raise ValueError("a mapping of grades or ranks to probabilities, such as {1: 0.8, 2: 0.5}")
 
 
-def check_by_rank(value: Any) -> Probabilities:
+def check_by_rank(value: Any) -> ProbabilityMapping:
     """Check a mapping of ranks to probabilities."""
     probabilities = check_by_grade(value)
     if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
@@ -110,7 +110,7 @@ class GradedPage:
     def code(self) -> Indices:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
-    def look_up(self, by_grade: Probabilities | None) -> Floats:
+    def look_up(self, by_grade: ProbabilityMapping | None) -> Floats:
         """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if by_grade is None:
             return np.zeros(self.code.shape)
@@ -122,7 +122,7 @@ class GradedPage:
 class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
     """Base class of measures of click models."""
 
-    clicks: Probabilities | None = parameter(
+    clicks: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_grade),
         "probability of a click by grade; 0 for a grade that is not listed. Documents without a"
@@ -135,21 +135,21 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         super().require_complete()
         if self.clicks is None:
             raise MeasureError(
-                f"{self.name} needs click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
+                f"{self.name} requires click probabilities, such as clicks={{0: 0.3, 1: 0.8}}"
             )
         for name, example in self.required_parameters:
             if getattr(self, name) is None:
-                raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
+                raise MeasureError(f"{self.name} requires {name}, such as {name}={example}")
 
     def predict_clicks(self, page: GradedPage) -> Floats:
         """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, for measures of the gain of clicked documents."""
         return np.zeros(rows.grade.size)
 
-    def value_clicks(self, page: GradedPage) -> Floats:
+    def score_clicks(self, page: GradedPage) -> Floats:
         """Return the contribution of a click to the score, by rank: the gain of the document."""
         return page.layout.gains
 
@@ -159,7 +159,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         pages = iterate_pages(
             judged,
             replace(rows, grade=np.searchsorted(grades, rows.grade) + 1),
-            self.document_gains(judged, rows),
+            self.compute_document_gains(judged, rows),
             max(int(judged.n_retrieved.max(initial=0)), 1),
             fill_gain=0.0,
             n_relevant=judged.recall_base(),
@@ -168,7 +168,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         )
         graded_pages = (GradedPage(page, grades) for page in pages)
         scores_by_page = (
-            np.einsum("ij,ij->i", self.predict_clicks(page), self.value_clicks(page))
+            np.einsum("ij,ij->i", self.predict_clicks(page), self.score_clicks(page))
             for page in graded_pages
         )
         return join_pages(scores_by_page, judged.shape)
@@ -177,7 +177,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
 class UtilityMeasure(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
     """Base class of measures of the expected gain of clicked documents."""
 
-    document_gains = UnitGains.document_gains
+    compute_document_gains = UnitGains.compute_document_gains
 
 
 class ChainMeasure(ClickMeasure):
@@ -187,7 +187,7 @@ class ChainMeasure(ClickMeasure):
         """Return C: the probability that a user who examines a rank goes on to the next one."""
         raise NotImplementedError
 
-    def examination(self, rank: Any) -> Any:
+    def compute_examination(self, rank: Any) -> Any:
         """Return the probability of examining a rank that the user reaches."""
         return 1
 
@@ -195,7 +195,7 @@ class ChainMeasure(ClickMeasure):
         rank = page.layout.rank
         continuation = self.continuation(page.look_up, rank) + np.zeros(page.code.shape)
         views = compute_views(continuation)
-        return np.asarray(views * self.examination(rank) * page.look_up(self.clicks))
+        return np.asarray(views * self.compute_examination(rank) * page.look_up(self.clicks))
 
 
 class EffortMeasure(ClickMeasure):
@@ -205,11 +205,11 @@ class EffortMeasure(ClickMeasure):
     probability for None.
     """
 
-    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_click_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
-    def get_counting_probabilities(self) -> Probabilities | None:
+    def get_counting_probabilities(self) -> ProbabilityMapping | None:
         """Return the mapping in which a value for None makes unjudged documents count."""
         return self.clicks
 
@@ -217,32 +217,32 @@ class EffortMeasure(ClickMeasure):
     def beyond_length(self) -> str:
         """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
-        def look_up_grade_zero(by_grade: Probabilities | None) -> Any:
+        def look_up_grade_zero(by_grade: ProbabilityMapping | None) -> Any:
             return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
-        satisfaction = self.compute_satisfaction(look_up_grade_zero, 1)
+        satisfaction = self.compute_click_satisfaction(look_up_grade_zero, 1)
         may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
-    def value_clicks(self, page: GradedPage) -> Floats:
+    def score_clicks(self, page: GradedPage) -> Floats:
         by_grade = self.get_counting_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
             is_counted |= page.layout.has_document
         rank = page.layout.rank
-        values = self.compute_satisfaction(page.look_up, rank) / rank
+        values = self.compute_click_satisfaction(page.look_up, rank) / rank
         return np.asarray(is_counted * values)
 
 
-class _SatisfiedUser(ChainMeasure, linear=True):
+class _SatisfiedUser(ChainMeasure, is_linear=True):
     """Base class of click models in which a click matters only if it satisfies: users then stop."""
 
-    satisfies: Probabilities | None = parameter(
+    satisfies: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_grade),
         "probability that a clicked document satisfies the user, by grade; a mapping as for clicks",
     )
-    examined: Probabilities | None = parameter(
+    examined: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_rank),
         "probability that a rank is examined, by rank; ranks after the last listed rank have its"
@@ -255,13 +255,13 @@ class _SatisfiedUser(ChainMeasure, linear=True):
     )
 
     @property
-    def linear(self) -> bool:
-        return super().linear and self.satisfies is None
+    def is_linear(self) -> bool:
+        return super().is_linear and self.satisfies is None
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return self.gamma * (1 - probabilities(self.clicks) * probabilities(self.satisfies))
 
-    def examination(self, rank: Any) -> Any:
+    def compute_examination(self, rank: Any) -> Any:
         return look_up_value(self.examined, rank)
 
 
@@ -309,10 +309,10 @@ class ClickEffort(_SatisfiedUser, EffortMeasure):
     (0.583..., 0.583...)
     """
 
-    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_click_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.satisfies)
 
-    def get_counting_probabilities(self) -> Probabilities | None:
+    def get_counting_probabilities(self) -> ProbabilityMapping | None:
         return self.satisfies
 
 
@@ -337,14 +337,14 @@ class ContinuationModel(UserModel):
     (1.0, 1.0)
     """
 
-    by_grade: Probabilities | None = parameter(
+    by_grade: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_grade),
         "probability of going on by grade; an unlisted grade has the probability of the"
         " next lower listed grade, or else of the lowest. Documents without a judgment, and"
         " ranks beyond the list, count as grade 0, unless the mapping has a probability for None",
     )
-    by_rank: Probabilities | None = parameter(
+    by_rank: ProbabilityMapping | None = parameter(
         None,
         optional(check_by_rank),
         "probability of going on by rank; ranks after the last listed rank have its probability",
@@ -356,7 +356,7 @@ class ContinuationModel(UserModel):
         super().require_complete()
         if self.by_grade is None and self.by_rank is None:
             raise MeasureError(
-                "CWL needs continuation probabilities, such as by_grade={0: 0.9, 1: 0.5}"
+                "CWL requires continuation probabilities, such as by_grade={0: 0.9, 1: 0.5}"
                 " or by_rank={1: 0.8}"
             )
 
@@ -385,7 +385,7 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
     assert measure.clicks is not None
     grades = np.array([grade for grade, _ in measure.clicks.pairs])
 
-    def look_up(by_grade: Probabilities | None) -> Any:
+    def look_up(by_grade: ProbabilityMapping | None) -> Any:
         if by_grade is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
@@ -402,12 +402,12 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
         )
     has_unjudged = measure.clicks.unjudged is not None
     keys = [*grades.tolist(), *([None] if has_unjudged else [])]
-    reach = measure.examination(np.arange(1, depth + 2)) * np.ones(depth + 1)
+    reach = measure.compute_examination(np.arange(1, depth + 2)) * np.ones(depth + 1)
     if (reach[1:] > reach[:-1]).any():
-        later = int(np.argmax(reach[1:] > reach[:-1])) + 2
+        later_rank = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
-            f"{measure.name} has no user model that reads from the top: rank {later} is examined"
-            f" more often than rank {later - 1}"
+            f"{measure.name} has no user model that reads from the top: rank {later_rank} is"
+            f" examined more often than rank {later_rank - 1}"
         )
     ratios = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
     by_rank = dict(zip(rank.tolist(), ratios.tolist(), strict=True))

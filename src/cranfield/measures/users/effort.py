@@ -39,7 +39,7 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, take_next
+from cranfield.measures.users.page import Page, fill_lengths, join_pages, take_next, weigh_lengths
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -96,13 +96,13 @@ class TimeBiasedGain(UserModel):
 
     reads_lengths = True
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return self.click * self.save * super().document_gains(judged, rows)
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return self.click * self.save * super().compute_document_gains(judged, rows)
 
-    def max_gain(self, judged: JudgedRuns) -> float:
+    def find_max_gain(self, judged: JudgedRuns) -> float:
         return self.click * self.save
 
-    def costs(self, page: Page) -> Floats:
+    def compute_costs(self, page: Page) -> Floats:
         """Return the seconds for each rank; beyond the list, the seconds to read a summary."""
         click = np.where(page.gains > 0, self.click, self.click_other)
         reading = self.a * self.unit * fill_lengths(page, self.missing) + self.b
@@ -122,7 +122,7 @@ class TimeBiasedGain(UserModel):
     aliases=("UMeasure",),
     summary="Sum of gains, which decrease linearly to 0 until L characters are read.",
     formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
-    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right),"
+    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, |d_k| \right),"
     r" \quad g(r) = \frac{2^{\mathit{grade}_r} - 1}{2^{\mathit{grade}_{max}}}",
     source="Sakai and Dou (2013)",
     range=(0.0, float("inf")),
@@ -177,15 +177,15 @@ class UMeasure(UserModel):
 
     reads_lengths = True
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         return self.scale_gains(judged, rows.grade) * (rows.grade >= self.rel)
 
     def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
         return self._find_scale(judged) * self._compute_raw_gains(grades)
 
-    def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.list_candidates(find_max_grade(judged, self.max_grade, str(self)))
+    def find_max_gain(self, judged: JudgedRuns) -> float:
+        grades = self.gains.list_candidate_grades(find_max_grade(judged, self.max_grade, str(self)))
         return float(self._find_scale(judged) * self._compute_raw_gains(grades).max())
 
     def _compute_raw_gains(self, grades: Any) -> Floats:
@@ -199,7 +199,7 @@ class UMeasure(UserModel):
         max_grade = find_max_grade(judged, self.max_grade, str(self))
         return 1.0 / (self.gains.find_max_gain(max_grade) + 1.0)
 
-    def costs(self, page: Page) -> Floats:
+    def compute_costs(self, page: Page) -> Floats:
         """Return the number of characters to read at each rank; of a snippet beyond the list."""
         text = np.where((page.gains > 0) & page.has_document, fill_lengths(page, self.missing), 0.0)
         return np.asarray(self.snippet + self.F * self.unit * text)
@@ -255,8 +255,8 @@ class _GainTargetModel(UserModel, scale_note=_NOTE):
 
 @measure(
     "INST",
-    summary="Gain per document of a user with target gain T, who stops the earlier the more gain is"
-    " collected.",
+    summary="Gain per document of a user with target gain T, whose stopping probabilities increase"
+    " with the collected gain.",
     formula=r"\frac{\sum_r V(r) \, g_r}{\sum_r V(r)}, \quad V(r) = \prod_{i<r} C(i), \quad"
     r" C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2,"
     r" \quad T_i = T - \sum_{j \le i} g_j",
@@ -269,9 +269,9 @@ class INST(_GainTargetModel):
     def continuation(self, page: Page) -> Floats:
         return _compute_continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
+    def sum_exactly(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         """Sum over the intervals between two gains, each in closed form."""
-        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+        rows = self.select_special_rows(judged, is_filled=is_filled, end=end)
         fill_gain = float(is_filled)
         levels = 2.0 * self.T - rows.cumulate(rows.gains) - fill_gain * (rows.rank - rows.seen)
         ends = rows.rank.astype(np.float64)
@@ -294,7 +294,7 @@ class INST(_GainTargetModel):
     formula=r"\sum_r W(r) \, g_r, \quad W(r) \propto \frac{1}{(r + 2T - 1)^2}",
     source="Moffat and others (2012)",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
-    linear=True,
+    is_linear=True,
     expectation="documents",
 )
 class INSQ(_GainTargetModel, StaticModel):
@@ -317,7 +317,7 @@ class INSQ(_GainTargetModel, StaticModel):
     at_usage="required",
     scale_note="in general not on an interval scale; it is DCG divided by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
-    linear=True,
+    is_linear=True,
     expectation="documents",
 )
 class ScaledDCG(CutoffModel):
@@ -355,13 +355,13 @@ def trigamma(x: ArrayLike) -> Floats:
     values = np.asarray(x, dtype=np.float64)
     # From 16 the relative error of the series is below 1e-13.
     is_small = values < 16.0
-    small, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
+    small_values, sums = values[is_small], np.zeros(np.count_nonzero(is_small))
     for step in range(16):
-        sums += 1.0 / (small + step) ** 2
-    shifted = 1.0 / np.where(is_small, values + 16.0, values)
-    square = shifted * shifted
+        sums += 1.0 / (small_values + step) ** 2
+    large_values = 1.0 / np.where(is_small, values + 16.0, values)
+    square = large_values * large_values
     series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
-    trigammas = np.asarray(shifted * (1.0 + shifted / 2 + series))
+    trigammas = np.asarray(large_values * (1.0 + large_values / 2 + series))
     trigammas[is_small] += sums
     return trigammas
 
@@ -416,13 +416,14 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
     def reads_lengths(self) -> bool:
         return self.unit is not None
 
-    def costs(self, page: Page) -> Floats:
+    def compute_costs(self, page: Page) -> Floats:
         if self.unit is None:
-            return super().costs(page)
-        return compute_costs(page, self.unit, missing=self.missing)
+            return super().compute_costs(page)
+        return weigh_lengths(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
-        total_gain, total_cost = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
+        total_gain = np.cumsum(page.gains, axis=1)
+        total_cost = np.cumsum(self.compute_costs(page), axis=1)
         max_gain, max_cost = self.compute_limits(page.rank, total_gain - page.gains)
         # Ten gains of .1 reach T = 1, although their sum in floating point does not.
         is_below_gain = total_gain < max_gain - SUM_TOLERANCE
@@ -437,13 +438,13 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
         """Bound the number of ranks read, before rounding up, if each rank costs 1."""
         raise NotImplementedError
 
-    def expectations(
+    def get_expectations(
         self, judged: JudgedRuns, *, depth: int | None = None, is_filled: bool = False
     ) -> Expectations:
         if self.unit is None:
             max_rank = self.limit_rank(depth) or DEFAULT_MAX_RANK
             depth = max(1, int(min(float(max_rank), np.ceil(self.find_max_depth()) + 1.0)))
-        return super().expectations(judged, depth=depth, is_filled=is_filled)
+        return super().get_expectations(judged, depth=depth, is_filled=is_filled)
 
 
 @measure(

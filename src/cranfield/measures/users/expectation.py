@@ -16,7 +16,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
-from cranfield.measures.users.page import compute_costs
+from cranfield.measures.users.page import weigh_lengths
 from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
@@ -80,7 +80,7 @@ class Expectation(
             needs=inner.needs,
             inputs=inner.inputs,
             scale=inner.scale,
-            one_size=inner.one_size,
+            needs_one_size=inner.needs_one_size,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -89,8 +89,8 @@ class Expectation(
 
     def _expect(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
-            return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
-        costs = partial(compute_costs, unit=self.unit, fixed=self.fixed, missing=self.missing)
+            return self.model.get_expectations(judged, depth=self.depth, is_filled=is_filled)
+        costs = partial(weigh_lengths, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.compute_expected(
             judged, depth=self.depth, is_filled=is_filled, costs=costs
         )
@@ -266,7 +266,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        filled, unfilled = (self._expect(judged, is_filled=True), self._expect(judged))
-        increase = filled.utility - unfilled.utility
+        max_utility = self._expect(judged, is_filled=True).utility
+        increase = max_utility - self._expect(judged).utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

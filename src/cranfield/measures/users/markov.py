@@ -44,14 +44,14 @@ class MoveTable:
             for row in self.rows
         )
 
-    def compute_stationary(self, states: Indices, loops: bool) -> Floats:
+    def compute_stationary(self, states: Indices, has_loops: bool) -> Floats:
         """Compute the stationary distribution of each chain; shape (chains, states).
 
         `states`, of the same shape, are the indices, from 0, of the ranks among which the users of
-        each chain move. With `loops` users may stay at a rank.
+        each chain move. With `has_loops` users may stay at a rank.
         """
         frequencies = np.array(self.rows)
-        if not loops or states.shape[1] == 1:
+        if not has_loops or states.shape[1] == 1:
             np.fill_diagonal(frequencies, float(states.shape[1] == 1))
         probability = frequencies[states[:, :, np.newaxis], states[:, np.newaxis, :]]
         probability /= probability.sum(axis=2, keepdims=True)
@@ -105,10 +105,9 @@ class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.
 
     The stationary distribution is restricted to the ranks of relevant documents and normalised to
-    the sum 1. In the terms of the authors' program (MATTERS) `states` is OR or AD, `moves` G or L,
-    `distance` NA, ID or LID, and `loops` NL or SL; its weights are 1, 1 / (d + 1) and
-    1 / log10(d + 2). The program's models that count relevant documents on the way are
-    not implemented.
+    the sum 1. In the authors' program (MATTERS) `states` is AD or OR (relevant), `moves` G or L,
+    `distance` NA, ID or LID (weights 1, 1 / (d + 1) and 1 / log10(d + 2)), and `loops` NL or SL.
+    The program's models that count relevant documents on the way are not implemented.
 
     If all moves are equally probable (`distance='none'`, `moves='global'`), all relevant ranks have
     the same weight; with `recall=True` the score is then AP.
@@ -211,11 +210,11 @@ class MarkovPrecision(RelevanceMeasure):
         weights = np.zeros(hits.cell.size)
         max_hits = int(hits.seen.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
-            later = np.flatnonzero(hits.seen > step)
-            weight = self._weigh((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
+            index = np.flatnonzero(hits.seen > step)
+            weight = self._weigh((hits.rank[index] - hits.rank[index - step]).astype(np.float64))
             # Each addition has unique indices, as `+=` requires.
-            weights[later] += weight
-            weights[later - step] += weight
+            weights[index] += weight
+            weights[index - step] += weight
         return weights
 
     def _weigh_moves(self, moves: MoveTable, judged: JudgedRuns, hits: Rows) -> Floats:

@@ -72,21 +72,21 @@ class UnitGains(Measure):
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     @property
-    def linear(self) -> bool:
-        return super().linear and not isinstance(self.max_grade, str)
+    def is_linear(self) -> bool:
+        return super().is_linear and not isinstance(self.max_grade, str)
 
     @property
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade and self.gains.kind in _GRADE_DEPENDENT_KINDS
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, from 0 to 1."""
         max_gain: float | Floats = 1.0
         if self.gains.kind in _GRADED_KINDS:
             max_gain = find_highest_gain(judged, self._get_gain(), self.max_grade, rows, str(self))
-        return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
+        return np.asarray(self.to_unit_gains(rows.grade, max_gain), dtype=np.float64)
 
-    def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
+    def to_unit_gains(self, grades: NDArray[Any], max_gain: Any) -> Any:
         """Return gains from 0 to 1 by grade; graded gains are divided by `max_gain`."""
         if isinstance(self.gains.kind, tuple):
             return self.gains.look_up_gains(grades)
@@ -94,7 +94,7 @@ class UnitGains(Measure):
             return self._get_gain().compute_gains(grades) / max_gain
         return grades >= self.rel
 
-    def exact_gains(self, max_grade: int) -> NDArray[Any] | None:
+    def compute_exact_gains(self, max_grade: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `max_grade` as fractions, up to a common factor.
 
         Return None if the gain of a grade depends on the topic, or if there are too many grades.
@@ -102,22 +102,22 @@ class UnitGains(Measure):
         is_by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
         if is_by_topic or self.gains.kind == "levels" or max_grade > MAX_COMPARED_GRADE:
             return None
-        exact = copy(self)
+        clone = copy(self)
         # Gains in fractions are not a valid value of the parameter.
-        vars(exact)["gains"] = self.gains.as_fractions()
-        return np.asarray(exact.unit_gain(list_grades(max_grade), Fraction(1)), dtype=object)
+        vars(clone)["gains"] = self.gains.as_fractions()
+        return np.asarray(clone.to_unit_gains(list_grades(max_grade), Fraction(1)), dtype=object)
 
     def _get_gain(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR
 
-    def gaining_rows(self, judged: JudgedRuns) -> Rows:
+    def select_gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Return the judged retrieved documents whose gain is not 0, with their gains."""
         # With a mapping, or gains of a subclass, any grade may have a gain.
-        is_default = type(self).document_gains is UnitGains.document_gains
+        is_default = type(self).compute_document_gains is UnitGains.compute_document_gains
         is_increasing = is_default and self.gains.kind in {"binary", "graded"}
         min_grade = self.rel if self.gains.kind == "binary" else 1
         rows = judged.relevant(min_grade) if is_increasing else judged.judged()
-        gains = self.document_gains(judged, rows)
+        gains = self.compute_document_gains(judged, rows)
         return rows.with_gains(gains).where(gains != 0)
 
 
@@ -186,18 +186,18 @@ class UserModel(UnitGains, family="user models"):
         """Return C: the probability of reading the next rank, for each rank of each ranking."""
         raise NotImplementedError
 
-    def costs(self, page: Page) -> Floats:
+    def compute_costs(self, page: Page) -> Floats:
         """Return the cost of reading each rank; 1 by default."""
         return np.ones(page.gains.shape)
 
-    def max_gain(self, judged: JudgedRuns) -> float:
+    def find_max_gain(self, judged: JudgedRuns) -> float:
         """Return the highest possible gain of a document."""
         return 1.0
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.expectations(judged).utility
+        return self.get_expectations(judged).utility
 
-    def expectations(
+    def get_expectations(
         self, judged: JudgedRuns, *, depth: int | None = None, is_filled: bool = False
     ) -> Expectations:
         """Return the cached result of `compute_expected` for the costs of the model."""
@@ -224,7 +224,7 @@ class UserModel(UnitGains, family="user models"):
         for name, is_needed in (("grades", self.reads_grades), ("lengths", self.reads_lengths)):
             if is_needed and getattr(page, name) is None:
                 raise MeasureError(f"{self} requires {name} of documents; pass {name}=...")
-        costs = self.costs(page)
+        costs = self.compute_costs(page)
         self._refuse_unknown_lengths(int(np.isnan(costs).sum()))
         return self._read_page(replace(page, costs=costs))
 
@@ -241,7 +241,7 @@ class UserModel(UnitGains, family="user models"):
         Parameters
         ----------
         depth
-            Maximum rank that is read; that of the model applies, too.
+            Maximum rank that is read; the maximum of the model applies, too.
         is_filled
             Whether unjudged documents and ranks beyond the list have the highest gain; otherwise
             they have gain 0.
@@ -249,7 +249,7 @@ class UserModel(UnitGains, family="user models"):
             Costs of ranks; by default those of the model.
         """
         if costs is None:
-            totals = self.closed_form(judged, self.limit_rank(depth), is_filled=is_filled)
+            totals = self.sum_exactly(judged, self.limit_rank(depth), is_filled=is_filled)
             if totals is not None:
                 return totals
         pages = self.yield_pages(
@@ -259,23 +259,23 @@ class UserModel(UnitGains, family="user models"):
         totals_by_page = (np.array([r.total_utility, r.depth, r.total_cost]) for r in readings)
         return Expectations(*join_pages(totals_by_page, judged.shape))
 
-    def closed_form(
+    def sum_exactly(
         self, judged: JudgedRuns, end: int | None, *, is_filled: bool
     ) -> Expectations | None:
         """Return the expectations down to rank `end` in closed form; None if there is none."""
         return None
 
-    def special_rows(self, judged: JudgedRuns, *, is_filled: bool, end: int | None) -> Rows:
+    def select_special_rows(self, judged: JudgedRuns, *, is_filled: bool, end: int | None) -> Rows:
         """Return the judged documents down to rank `end` whose gain is not that of unjudged ranks.
 
         Unjudged ranks have the highest gain if `is_filled`, else gain 0.
         """
         if is_filled:
             rows = judged.judged()
-            gains = self.document_gains(judged, rows)
-            rows = rows.with_gains(gains).where(gains != self.max_gain(judged))
+            gains = self.compute_document_gains(judged, rows)
+            rows = rows.with_gains(gains).where(gains != self.find_max_gain(judged))
         else:
-            rows = self.gaining_rows(judged)
+            rows = self.select_gaining_rows(judged)
         return rows if end is None else rows.where(rows.rank <= end)
 
     def yield_pages(
@@ -289,16 +289,16 @@ class UserModel(UnitGains, family="user models"):
         for page in iterate_pages(
             judged,
             rows,
-            self.document_gains(judged, rows),
+            self.compute_document_gains(judged, rows),
             depth,
-            fill_gain=self.max_gain(judged) if is_filled else 0.0,
+            fill_gain=self.find_max_gain(judged) if is_filled else 0.0,
             n_relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
             fill_grade=fill_grade if self.reads_grades else None,
         ):
-            page_costs = (costs or self.costs)(page)
+            page_costs = (costs or self.compute_costs)(page)
             n_unknown += int(np.isnan(page_costs).sum())
-            # After an unknown length, the others are only counted.
+            # After an unknown length no page is yielded: unknown lengths are only counted.
             if not n_unknown:
                 yield replace(page, costs=page_costs)
         self._refuse_unknown_lengths(n_unknown)
@@ -352,11 +352,11 @@ class StaticModel(UserModel):
             by_rank[self.max_rank - 1 :] = 0.0
         return np.broadcast_to(by_rank, page.gains.shape)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
-        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+    def sum_exactly(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
+        rows = self.select_special_rows(judged, is_filled=is_filled, end=end)
         views_total, views = self.compute_expected_depth(end), rows.map_ranks(self.views)
         if is_filled:
-            max_gain = self.max_gain(judged)
+            max_gain = self.find_max_gain(judged)
             total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)
         else:
             total = rows.total(rows.gains * views)

@@ -139,7 +139,7 @@ class UserBehaviour:
         )
 
 
-def compute_costs(
+def weigh_lengths(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
     """Return `fixed` plus `unit` times the length of each rank; see :func:`fill_lengths`."""

@@ -78,14 +78,14 @@ class ReciprocalRankUser(SatisfiedModel):
 
     info = Info("RR")
 
-    def satisfaction(self, gains: Floats) -> Floats:
+    def find_satisfaction(self, gains: Floats) -> Floats:
         return np.where(gains != 0, 1.0, 0.0)
 
 
 def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability proportional to its weight."""
-    remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return divide(take_next(remaining), remaining)
+    remaining_weights = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
+    return divide(take_next(remaining_weights), remaining_weights)
 
 
 class AveragePrecisionUser(UserModel):
@@ -96,13 +96,13 @@ class AveragePrecisionUser(UserModel):
     def continuation(self, page: Page) -> Floats:
         return _compute_continuation(page.gains / page.rank)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
+    def sum_exactly(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
         if is_filled:
             sums_by_page = map(_sum_page, self.yield_pages(judged, end, is_filled=True))
             gain, weight_sum, total = join_pages(sums_by_page, judged.shape)
         else:
-            rows = self.gaining_rows(judged)
+            rows = self.select_gaining_rows(judged)
             rows = rows.where(rows.rank <= end)
             weights = rows.gains / rows.rank
             gain, weight_sum = rows.total(rows.gains), rows.total(weights)
@@ -125,7 +125,7 @@ class _ScaledGainsUser(UserModel):
     gains: Gain = parameter(Gain("exponential"), check_nonnegative, GAINS_DOC)
     max_grade: int | None = MAX_GRADE
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         divisor = self._find_max_raw_gain(judged) or 1.0
         return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
@@ -138,11 +138,11 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
 
     info = Info("ERR")
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         gains, max_gain = self.gains.compute_gains(rows.grade), self._find_max_raw_gain(judged)
         return np.asarray(compute_satisfaction(gains, max_gain))
 
-    def max_gain(self, judged: JudgedRuns) -> float:
+    def find_max_gain(self, judged: JudgedRuns) -> float:
         max_gain = self._find_max_raw_gain(judged)
         return float(compute_satisfaction(max_gain, max_gain))
 
@@ -162,8 +162,8 @@ class QUser(_ScaledGainsUser):
 
     info = Info("Q")
 
-    def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return np.where(rows.grade >= self.rel, super().document_gains(judged, rows), 0.0)
+    def compute_document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        return np.where(rows.grade >= self.rel, super().compute_document_gains(judged, rows), 0.0)
 
     def continuation(self, page: Page) -> Floats:
         return _compute_continuation((page.gains > 0).astype(np.float64))
@@ -204,7 +204,7 @@ def user_model(measure: Measure | str) -> UserModel:
     Raises
     ------
     MeasureError
-        For a measure without a user model.
+        For an unknown measure, or one without a user model.
 
     Examples
     --------

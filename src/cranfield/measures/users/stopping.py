@@ -6,8 +6,8 @@ continuation depends on the rank. If V' are the view probabilities of users who 
 
 .. math:: V(r) = V'(r) \prod_{i<r} (1 - s(g_i)), \quad C(r) = \frac{V'(r+1)}{V'(r)} (1 - s(g_r))
 
-Ranks without a judgment all have the same gain. Between two other ranks the product is geometric,
-so that sums of V over the ranks between them are differences of precomputed sums.
+Ranks without a judgment all have the same gain. Between two judged ranks the product is therefore
+geometric, and sums of V over the ranks in between are differences of precomputed sums.
 
 ERR is not a weighted sum of gains and so not in the C/W/L framework (same paper). NERR8 to NERR11
 have the numbers of their equations in the paper; gains, from 0 to 1, are probabilities of
@@ -69,8 +69,8 @@ from cranfield.measures.users.page import Page
         "ranx": "rbp.p",
         "trec_eval": "rbp (version 10) with gains='graded', p=0.9",
     },
-    monotone=True,
-    linear=True,
+    is_monotone=True,
+    is_linear=True,
     expectation="documents",
 )
 class RankBiasedPrecision(StaticModel):
@@ -84,7 +84,7 @@ class RankBiasedPrecision(StaticModel):
 
     def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if all scores are equally spaced, by the values of gains and p."""
-        gains = self.exact_gains(max_grade)
+        gains = self.compute_exact_gains(max_grade)
         return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / to_fraction(self.p))
 
     max_rank = None
@@ -96,7 +96,7 @@ class RankBiasedPrecision(StaticModel):
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = self.gaining_rows(judged)
+        rows = self.select_gaining_rows(judged)
         return rows.total(rows.gains * (1.0 - self.p) * rows.map_ranks(self.views))
 
 
@@ -170,7 +170,9 @@ SATISFYING_GAINS = parameter(
 )
 
 
-class _ERRMeasure(Measure, family="user models", needs="graded or binary judgments", monotone=True):
+class _ERRMeasure(
+    Measure, family="user models", needs="graded or binary judgments", is_monotone=True
+):
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
@@ -211,7 +213,7 @@ class ExpectedReciprocalRank(_ERRMeasure):
     summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    scale_note="in general not on an interval scale: within a topic it is ERR over a constant",
+    scale_note="in general not on an interval scale: on one topic it is ERR times a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
@@ -227,7 +229,7 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
 
 @measure(
     "iRBU",
-    summary="Expected utility of the rank at which a user is satisfied; it decreases with rank.",
+    summary="Expected utility p^r of the rank r at which a user is satisfied and stops.",
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
@@ -267,44 +269,44 @@ _SOURCE = "Azzopardi and others (2021), equation ({})"
 class SatisfiedModel(UserModel, scale_note=_NOTE):
     """Base class of models of users who stop when satisfied, or at any rank out of impatience."""
 
-    def patience(self, rank: Any) -> Any:
+    def compute_patience(self, rank: Any) -> Any:
         """Return V', the probability that users who are never satisfied read a rank; 1 here."""
         return rank**0
 
-    def satisfaction(self, gains: Floats) -> Floats:
+    def find_satisfaction(self, gains: Floats) -> Floats:
         """Return the probability that a gain satisfies the user; by default the gain itself."""
         return gains
 
     def continuation(self, page: Page) -> Floats:
-        unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(divide_views(self.patience, page.gains.shape[1]) * unsatisfied)
+        patience = divide_views(self.compute_patience, page.gains.shape[1])
+        return np.asarray(patience * (1.0 - self.find_satisfaction(page.gains)))
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
+    def sum_exactly(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
-        rows = self.special_rows(judged, is_filled=is_filled, end=end)
-        fill_gain = self.max_gain(judged) if is_filled else 0.0
-        unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
-        patience = np.asarray(self.patience(list_ranks(end)))
-        # Weighted number of ranks read after each rank, from rank 0 to one beyond the last, if all
-        # of them have the gain of ranks without a row.
-        sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
+        rows = self.select_special_rows(judged, is_filled=is_filled, end=end)
+        fill_gain = self.find_max_gain(judged) if is_filled else 0.0
+        # u: probability that a rank without a row does not satisfy.
+        u = 1.0 - float(self.find_satisfaction(np.array([fill_gain]))[0])
+        patience = np.asarray(self.compute_patience(list_ranks(end)))
+        # n_below[r], from r = 0 to end + 1, is the sum of V'(i) u^(i - r - 1) over the ranks i > r.
+        sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + u * below)]
         n_below = np.array([0.0, 0.0, *sums])[::-1]
-        powers = unsatisfied ** np.arange(float(end + 1))
-        continuation = rows.cumulate_products(1.0 - self.satisfaction(rows.gains))
-        # Factor of the ranks without a row above each row.
+        powers = u ** np.arange(float(end + 1))
+        continuation = rows.cumulate_products(1.0 - self.find_satisfaction(rows.gains))
+        # Probability that none of the ranks without a row above each row satisfies.
         fill_factor = powers[rows.rank - rows.seen]
         views = patience[rows.rank - 1] * rows.get_previous(continuation, 1.0) * fill_factor
         next_rank = rows.get_next(rows.rank, end + 1)
         interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
         filled_depth = rows.total(continuation * fill_factor * interval)
-        first = rows.get_firsts(rows.rank, end + 1)
-        filled_depth += n_below[0] - powers[first - 1] * n_below[first - 1]
+        first_rank = rows.get_firsts(rows.rank, end + 1)
+        filled_depth += n_below[0] - powers[first_rank - 1] * n_below[first_rank - 1]
         depth = filled_depth + rows.total(views)
         total = fill_gain * filled_depth + rows.total(rows.gains * views)
         return Expectations(total, depth, depth)
 
 
-class _SatisfiedAtCutoff(SatisfiedModel, scale_note=_NOTE, at_usage="required"):
+class _SatisfiedAtCutoff(SatisfiedModel, at_usage="required"):
     @property
     def max_rank(self) -> int | None:
         return self.cutoff
@@ -331,7 +333,7 @@ class NERR8(_SatisfiedAtCutoff):
 class NERR9(_SatisfiedAtCutoff):
     """User model with the discount of ERR: 1/i is the probability V' of reading rank i."""
 
-    def patience(self, rank: Any) -> Any:
+    def compute_patience(self, rank: Any) -> Any:
         return 1 / rank
 
 
@@ -351,7 +353,7 @@ class NERR10(SatisfiedModel):
         "probability that a user who is not satisfied continues to the next document",
     )
 
-    def patience(self, rank: Any) -> Any:
+    def compute_patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
 
 
@@ -367,5 +369,5 @@ class NERR11(SatisfiedModel):
 
     T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
-    def patience(self, rank: Any) -> Any:
+    def compute_patience(self, rank: Any) -> Any:
         return compute_insq_views(self.T, rank)

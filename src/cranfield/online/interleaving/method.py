@@ -235,7 +235,7 @@ class StepwiseDistribution:
 
     rankings: Rankings
     length: int
-    list_candidates: Callable[[Rankings, Prefixes], Candidates]
+    list_candidate_grades: Callable[[Rankings, Prefixes], Candidates]
 
     @property
     def width(self) -> int:
@@ -247,7 +247,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidate_grades(self.rankings, prefixes)
             cumulative = np.cumsum(weights, axis=1)
             total = cumulative[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
@@ -263,7 +263,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidate_grades(self.rankings, prefixes)
             row, candidate = np.nonzero(weights)
             total = weights.sum(axis=1)
             end_rows = np.flatnonzero(total <= 0)

@@ -106,9 +106,9 @@ class TeamDraft(InterleavingMethod):
     )
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
-        return StepwiseDistribution(rankings, length, self.list_candidates)
+        return StepwiseDistribution(rankings, length, self.list_candidate_grades)
 
-    def list_candidates(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
+    def list_candidate_grades(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
         docs = find_best_available_docs(rankings, prefixes)
         if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
             return docs[:, :1], np.full((len(docs), 1), NOBODY), np.ones((len(docs), 1))
@@ -261,7 +261,7 @@ class Probabilistic(InterleavingMethod):
         docs = np.tile(np.arange(n_docs), n_rankers)[None]
         teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
-        def list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidate_grades(rankings: Rankings, prefixes: Prefixes) -> Candidates:
             is_available = prefixes.is_available[:, :-1]
             # Available weights are summed, not obtained by difference, to be exactly 0 for none.
             sums = _sum_weights(is_available, weights)
@@ -274,7 +274,7 @@ class Probabilistic(InterleavingMethod):
             doc_weights = (factors[:, :, None] * weights * is_available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
 
-        return StepwiseDistribution(rankings, length, list_candidates)
+        return StepwiseDistribution(rankings, length, list_candidate_grades)
 
     def compute_probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
         """Compute P(ranker draws document), shape (lists, ranks, rankers); NaN if none is left."""
@@ -336,13 +336,13 @@ class PairwisePreference(InterleavingMethod):
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         best_ranks, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
-        def list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidate_grades(rankings: Rankings, prefixes: Prefixes) -> Candidates:
             is_candidate = prefixes.is_available[:, :-1] & (best_ranks <= prefixes.rank + 1)
             shape = is_candidate.shape
             nobody = np.broadcast_to(NOBODY, shape)
             return np.broadcast_to(docs, shape), nobody, is_candidate.astype(np.float64)
 
-        return StepwiseDistribution(rankings, length, list_candidates)
+        return StepwiseDistribution(rankings, length, list_candidate_grades)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]

@@ -443,7 +443,7 @@ def run_value(
         check_number("clip", clip, above=0, maximum=np.inf)
     interval = confidence, resamples, seed
     measure = parse_measure(measure)
-    if measure.info.inputs or not measure.linear:
+    if measure.info.inputs or not measure.is_linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
     log.require("results", purpose="the value of a run")
     ranks = list_ranks(run).rename({"position": "new_rank", "action": "doc"})

@@ -42,7 +42,7 @@ def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
     if runs_image.size > MAX_FAST:
         subset = _select_spread(value)
         rows, value = rows[subset], value[subset]
-    proportion = runs_image.relative_ranks(rows)
+    proportion = runs_image.compute_relative_ranks(rows)
     # Floats of equal values may differ, but not their ranks. Approximate proportions are equal for
     # many values near the ends; there the floats set the order.
     order = np.lexsort((value, proportion))
@@ -374,11 +374,11 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 
 def _describe_steps(runs_image: Image) -> str:
-    gaps = runs_image.gaps()
+    gaps = runs_image.find_gaps()
     values = inflect(runs_image.size, "value")
     if gaps.smallest is None or gaps.largest is None:
         return values
-    if gaps.equispaced:
+    if gaps.is_equispaced:
         return f"{values}, all steps {gaps.smallest:.3g}"
     return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 

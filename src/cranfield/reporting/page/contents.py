@@ -88,7 +88,7 @@ def compute_scaling(
     if with_effect:
         effect = _compare_scaled(measure, comparison, evaluation, options)
     if not declared:
-        declared = str(measure.scale if evaluation is None else measure.scale_for_grades(max_grade))
+        declared = str(measure.scale if evaluation is None else measure.find_grade_scale(max_grade))
     return Scaling(declared, computed, reason, differs_by_topic(measure), effect)
 
 

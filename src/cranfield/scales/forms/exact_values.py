@@ -16,7 +16,7 @@ A value is a row of integers: the coefficients of its inverse logarithms over a 
 or a single integer for measures with rational values. Values and their differences are equal
 exactly if their rows are equal, and their order is computed with as many digits as needed. A
 measure without a form is scored in floats, where values within 2^-40 of the largest value count as
-equal; `RunValues.exact` is True if there is a form.
+equal; `RunValues.is_exact` is True if there is a form.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class FormPart:
         return counts
 
     @cached_property
-    def key_runs(self) -> Exact:
+    def n_by_key(self) -> Exact:
         """Number of grade vectors with each sum."""
         return np.add.reduceat(self.n_runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
@@ -130,57 +130,57 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     differences = [{a - b for a in row for b in row if a > b} for row in weights]
     rows = [row for row, distinct in enumerate(differences) if distinct]
     constant_rows = [row for row, distinct in enumerate(differences) if not distinct]
-    common = {row: gcd(*differences[row]) for row in rows}
-    separated: list[list[int]] = []
+    row_gcds = {row: gcd(*differences[row]) for row in rows}
+    separated_groups: list[list[int]] = []
     while len(rows) > 1:
-        prefix_gcds = [*accumulate((common[row] for row in rows), gcd, initial=0)]
+        prefix_gcds = [*accumulate((row_gcds[row] for row in rows), gcd, initial=0)]
         # The last rows need no new divisors; for RBP this loop separates all rows.
         while len(rows) > 1 and all(d % prefix_gcds[len(rows) - 1] for d in differences[rows[-1]]):
-            separated.append([rows.pop()])
-        suffix_gcds = [*accumulate((common[row] for row in reversed(rows)), gcd, initial=0)][::-1]
+            separated_groups.append([rows.pop()])
+        suffix_gcds = [*accumulate((row_gcds[row] for row in reversed(rows)), gcd, initial=0)][::-1]
         divisors = [gcd(prefix_gcds[i], suffix_gcds[i + 1]) for i in range(len(rows))]
-        # Without a row the divisor of the others can only grow, so that all are separated at once.
-        separable = [
+        # Removing rows can only increase the divisors, so that these rows are separated at once.
+        separable_rows = [
             row
             for row, divisor in zip(rows, divisors, strict=True)
             if divisor and all(d % divisor for d in differences[row])
         ]
-        if not separable:
+        if not separable_rows:
             break
-        separated += [[row] for row in separable]
-        rows = [row for row in rows if row not in separable]
-    return [group for group in (*separated, rows, constant_rows) if group]
+        separated_groups += [[row] for row in separable_rows]
+        rows = [row for row in rows if row not in separable_rows]
+    return [group for group in (*separated_groups, rows, constant_rows) if group]
 
 
 def _make_part(
     ranks: list[int], rows: list[list[int]], denominator: int, base: Fraction, rel: int
 ) -> FormPart:
-    common = gcd(*(weight for row in rows for weight in row)) or 1
-    max_sum = sum(max(map(abs, row)) for row in rows) // common
+    common_divisor = gcd(*(weight for row in rows for weight in row)) or 1
+    max_sum = sum(max(map(abs, row)) for row in rows) // common_divisor
     dtype: Any = np.int64 if max_sum * (len(ranks) + 1) < INT64_SUM_BOUND else object
-    weights = np.array([[weight // common for weight in row] for row in rows], dtype=dtype)
+    weights = np.array([[weight // common_divisor for weight in row] for row in rows], dtype=dtype)
     n_grades = weights.shape[1]
     run_dtype: Any = np.int64 if n_grades ** len(ranks) < INT64_SUM_BOUND else object
     is_relevant = (np.arange(n_grades) >= rel).astype(np.int64)
     width = len(ranks) + 1
     # A sum and a number of relevant documents are encoded in one integer: sum * width + number.
-    codes, runs = np.zeros(1, dtype=dtype), np.ones(1, dtype=run_dtype)
+    codes, n_runs = np.zeros(1, dtype=dtype), np.ones(1, dtype=run_dtype)
     for row in weights:
         if codes.size * n_grades > 16 * MAX_SUMS:
             raise TooManySumsError
         new_codes = (codes[:, None] + (row * width + is_relevant)[None, :]).ravel()
         order = np.argsort(new_codes, kind="stable")
-        new_codes, runs = new_codes[order], np.repeat(runs, n_grades)[order]
+        new_codes, n_runs = new_codes[order], np.repeat(n_runs, n_grades)[order]
         first = np.flatnonzero(_is_first(new_codes))
-        codes, runs = new_codes[first], np.add.reduceat(runs, first)
+        codes, n_runs = new_codes[first], np.add.reduceat(n_runs, first)
     sums, n_relevant = codes // width, (codes % width).astype(np.int64)
     is_first = _is_first(sums)
     keys = sums[is_first]
     if keys.size > MAX_SUMS:
         raise TooManySumsError
-    unit = Fraction(common, denominator)
+    unit = Fraction(common_divisor, denominator)
     index = np.cumsum(is_first) - 1
-    return FormPart(tuple(ranks), unit, base, weights, keys, index, n_relevant, runs)
+    return FormPart(tuple(ranks), unit, base, weights, keys, index, n_relevant, n_runs)
 
 
 def count_runs(parts: Sequence[FormPart], max_relevant: int | None) -> int:
@@ -225,20 +225,20 @@ class ValueCounts:
         """Merge arrays of ascending values, and add the counts of equal values."""
         if len(values) == 1:
             return cls(values[0], n_runs[0])
-        merged = np.concatenate(values)
+        merged_values = np.concatenate(values)
         if not n_runs[0].size:
-            merged.sort(kind="stable")
-            return cls(merged[_is_first(merged)], n_runs[0])
-        order = np.argsort(merged, kind="stable")
-        merged = merged[order]
-        first = np.flatnonzero(_is_first(merged))
-        return cls(merged[first], np.add.reduceat(np.concatenate(n_runs)[order], first))
+            merged_values.sort(kind="stable")
+            return cls(merged_values[_is_first(merged_values)], n_runs[0])
+        order = np.argsort(merged_values, kind="stable")
+        merged_values = merged_values[order]
+        first = np.flatnonzero(_is_first(merged_values))
+        return cls(merged_values[first], np.add.reduceat(np.concatenate(n_runs)[order], first))
 
 
-def _is_first(ordered: Exact) -> Any:
+def _is_first(values: Exact) -> Any:
     """Return a mask of the first occurrence of each number in an ascending array."""
-    is_first = np.ones(ordered.size, dtype=bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
+    is_first = np.ones(values.size, dtype=bool)
+    is_first[1:] = values[1:] != values[:-1]
     return is_first
 
 
@@ -306,16 +306,16 @@ class Walk:
             states = list(new_states)
             if runs is not None:
                 run_states = targets[run_steps]
-        distinct = {gain for gains in contributions for gain in gains}
-        denominator = lcm(*(gain.denominator for gain in distinct))
+        gain_set = {gain for gains in contributions for gain in gains}
+        denominator = lcm(*(gain.denominator for gain in gain_set))
         # Computed with integers, as reducing fractions is slow.
-        scaled = {gain: gain.numerator * (denominator // gain.denominator) for gain in distinct}
-        common = gcd(*scaled.values()) or 1
-        integers = [[scaled[gain] // common for gain in gains] for gains in contributions]
+        numerators = {gain: gain.numerator * (denominator // gain.denominator) for gain in gain_set}
+        divisor = gcd(*numerators.values()) or 1
+        integers = [[numerators[gain] // divisor for gain in gains] for gains in contributions]
         max_sum = sum(max(map(abs, row)) for row in integers)
         dtype: Any = np.int64 if max_sum < INT64_SUM_BOUND else object
         tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
-        return cls(Fraction(common, denominator), tables, tuple(targets_by_rank)), steps
+        return cls(Fraction(divisor, denominator), tables, tuple(targets_by_rank)), steps
 
     @property
     def dtype(self) -> Any:
@@ -339,13 +339,13 @@ class Walk:
 
         `counts_by_state` has the values from the next rank on.
         """
-        joined = []
+        joined_counts = []
         for gains, targets in zip(self.gains[rank], self.targets[rank], strict=True):
             grades = np.flatnonzero(targets >= 0)
             next_counts = [counts_by_state[targets[grade]] for grade in grades]
             sums = [c.values + gains[grade] for c, grade in zip(next_counts, grades, strict=True)]
-            joined.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
-        return joined
+            joined_counts.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
+        return joined_counts
 
     def append_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values of all ranks down to `rank`, by the state after it.
@@ -410,7 +410,7 @@ class RunValues:
     unit: Fraction = ONE
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         return self.form is not None
 
     @property
@@ -432,7 +432,7 @@ class RunValues:
         if self.size < 3:
             return None
         gaps = self.keys[1:] - self.keys[:-1]
-        if self.exact:
+        if self.is_exact:
             is_uneven = (gaps != gaps[0]).any(axis=1)
         else:
             is_uneven = np.abs(gaps - gaps[0])[:, 0] > 4 * TOLERANCE * np.abs(self.keys).max()
@@ -450,31 +450,31 @@ def compute_exact_values(
     if exact_form is not None:
         return compute_form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
-    distinct, index = merge_close_values(floats)
-    return RunValues(distinct[:, None], index)
+    distinct_values, index = merge_close_values(floats)
+    return RunValues(distinct_values[:, None], index)
 
 
 def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distinct values, ascending, and the index of each value, up to `TOLERANCE`."""
-    distinct, inverse = np.unique(values, return_inverse=True)
-    is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
+    distinct_values, inverse = np.unique(values, return_inverse=True)
+    is_new = np.diff(distinct_values) > TOLERANCE * np.abs(distinct_values).max(initial=0.0)
     group = np.concatenate([[0], np.cumsum(is_new)])
-    return distinct[np.concatenate([[True], is_new])], group[inverse.ravel()]
+    return distinct_values[np.concatenate([[True], is_new])], group[inverse.ravel()]
 
 
 def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.rank_sum, runs)
     if not exact_form.divisor:
-        # A topic without relevant documents scores 0, whatever the run.
+        # On a topic without relevant documents every run scores 0.
         rows = np.zeros_like(rows)
-    distinct, index = _find_distinct_rows(rows)
+    distinct_rows, index = _find_distinct_rows(rows)
     if len(bases) > 1:
-        order = _sort_keys(distinct, bases)
+        order = _sort_keys(distinct_rows, bases)
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
-        distinct, index = distinct[order], rank[index]
-    return RunValues(distinct, index, exact_form, bases, unit)
+        distinct_rows, index = distinct_rows[order], rank[index]
+    return RunValues(distinct_rows, index, exact_form, bases, unit)
 
 
 def _sum_form(
@@ -503,11 +503,12 @@ def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
     """Return the distinct rows, ascending if they have one column, and the index of each row."""
     codes, n_codes = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        unique, column_codes = np.unique(column, return_inverse=True)
-        if n_codes * unique.size >= INT64_SUM_BOUND:
-            distinct, codes = np.unique(codes, return_inverse=True)
-            codes, n_codes = codes.ravel(), distinct.size
-        codes, n_codes = codes * unique.size + column_codes.ravel(), n_codes * unique.size
+        unique_values, column_codes = np.unique(column, return_inverse=True)
+        n_values = unique_values.size
+        if n_codes * n_values >= INT64_SUM_BOUND:
+            distinct_codes, codes = np.unique(codes, return_inverse=True)
+            codes, n_codes = codes.ravel(), distinct_codes.size
+        codes, n_codes = codes * n_values + column_codes.ravel(), n_codes * n_values
     _, first, index = np.unique(codes, return_index=True, return_inverse=True)
     return rows[first], np.asarray(index, dtype=np.int64).ravel()
 
@@ -520,15 +521,15 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     floats = floats @ factors
     order = np.argsort(floats, kind="stable")
     is_close = np.diff(floats[order]) <= 2 * slack
-    undecided = np.flatnonzero(np.append(is_close, False) | np.append(False, is_close))
+    close_positions = np.flatnonzero(np.append(is_close, False) | np.append(False, is_close))
     # Groups of close values do not overlap, so that all are sorted at once.
-    members = order[undecided]
+    members = order[close_positions]
     for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
         sums = rows @ np.array([scale_inverse_log(base, bits) for base in bases], dtype=object)
         max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
         if (np.diff(sums[sum_order]) > 2 * max_error).all():
-            order[undecided] = members[sum_order]
+            order[close_positions] = members[sum_order]
             break
     return np.asarray(order, dtype=np.int64)

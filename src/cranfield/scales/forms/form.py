@@ -214,7 +214,6 @@ class Irrational:
 Number = Fraction | float | Irrational
 """A value of a measure; a float if the exact value is unknown."""
 
-
 INPUT_DESCRIPTIONS = {
     "intents": "the subtopics of documents",
     "lengths": "the lengths of documents",
@@ -391,7 +390,7 @@ class Form:
 
     The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
     empty if the measure is 0 for every run. The factor is a positive number that has no exact
-    representation, such as the inverse of an infinite sum. Ranks of values do not depend on either.
+    representation, such as the inverse of an infinite sum. Ranks of values depend on neither.
     """
 
     rank_sum: Additive | Stateful
@@ -411,13 +410,13 @@ class Form:
 
 def make_exact(measure: Any) -> Any:
     """Copy a measure with fractions as parameters, so that its formulas are exact."""
-    exact = copy(measure)
+    exact_measure = copy(measure)
     for name, value in vars(measure).items():
         if isinstance(value, float):
-            vars(exact)[name] = to_fraction(value)
+            vars(exact_measure)[name] = to_fraction(value)
         elif isinstance(value, Gain):
-            vars(exact)[name] = value.as_fractions()
-    return exact
+            vars(exact_measure)[name] = value.as_fractions()
+    return exact_measure
 
 
 def list_fractions(end: int) -> Any:
@@ -469,7 +468,7 @@ class Setting(NamedTuple):
     def compute_unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
         max_gain = self.find_max_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(make_exact(measure).unit_gain(list_fractions(self.max_grade), max_gain))
+        return to_row(make_exact(measure).to_unit_gains(list_fractions(self.max_grade), max_gain))
 
     def compute_stops(self, measure: Any) -> Row:
         gains = self.compute_gains(measure.gains, self.find_max_grade(measure))

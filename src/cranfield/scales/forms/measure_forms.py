@@ -8,9 +8,9 @@ the unit of values but also the order of runs depends on the ideal ranking.
 Expected utility: the mean gain of the ranks that users read is sum V g / sum V, where g is the gain
 and V the probability of reading a rank. It has a form if sum V is the same for all runs (P, RBP,
 INSQ, SDCG), if reading ends with the first relevant document (NERR with gains of 0 and 1), or if
-sums of gains and limits are exact in floats (Bejeweled player models).
-`ETU`, which is sum V g, also has a form for graded NERR. INST and the user model of AP have no
-form, as their behaviour at a rank depends on too large a state.
+sums of gains and limits are exact in floats (Bejeweled player models). `ETU`, which is sum V g,
+also has a form for graded NERR. INST and the user model of AP have no form, as their behaviour at a
+rank depends on too large a state.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def make_gain_form(measure: Any, setting: Setting) -> Form:
 
 
 def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
-    exact, ranks = make_exact(measure), range(1, setting.find_depth(measure) + 1)
-    weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
+    formula, ranks = make_exact(measure), range(1, setting.find_depth(measure) + 1)
+    weights = [(ONE, (1 - formula.p) * formula.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.compute_unit_gains(measure), weights, setting.length))
 
 
@@ -122,15 +122,15 @@ def make_dcg_form(measure: Any, setting: Setting) -> Form:
 
 def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
-    exact, is_relevant = make_exact(measure), setting.mask_relevant(measure)
+    formula, is_relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
     for rank in range(1, setting.find_depth(measure) + 1):
         row: Row = (ONE,) * len(is_relevant)
         if isinstance(measure, precision.ReciprocalRank):
-            row = (exact.score_rank(Fraction(rank)),) * len(is_relevant)
+            row = (formula.score_rank(Fraction(rank)),) * len(is_relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
             max_grade = 0 if measure.betas else setting.find_max_grade(measure)
-            row = to_row(exact.score_rank(rank, list_fractions(setting.max_grade), max_grade))
+            row = to_row(formula.score_rank(rank, list_fractions(setting.max_grade), max_grade))
         rows.append(row)
     return Form(_sum_first_relevant(rows, is_relevant, setting))
 
@@ -147,10 +147,10 @@ def _sum_first_relevant(
 
 def make_err_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
-    exact, stops = make_exact(measure), setting.compute_stops(measure)
+    formula, stops = make_exact(measure), setting.compute_stops(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.find_depth(measure), len(setting.judgments)) + 1)
-    score = exact.compute_utility if is_utility else partial(exact.score_stop, ONE)
+    score = formula.compute_utility if is_utility else partial(formula.score_stop, ONE)
     values = list(map(score, ranks))
     rank_sum = _sum_until_stop(
         stops, values[: setting.find_depth(measure)], [ONE] * len(values), setting
@@ -158,11 +158,11 @@ def make_err_form(measure: Any, setting: Setting) -> Form:
     if not isinstance(measure, stopping.NormalisedExpectedReciprocalRank):
         return Form(rank_sum)
     ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)
-    ideal, view_probability = ZERO, ONE
+    ideal_score, view_probability = ZERO, ONE
     for stop, value in zip(ideal_stops[: measure.cutoff], values, strict=False):
-        ideal += view_probability * stop * value
+        ideal_score += view_probability * stop * value
         view_probability *= 1 - stop
-    return Form(rank_sum, as_terms(ideal))
+    return Form(rank_sum, as_terms(ideal_score))
 
 
 def _sum_until_stop(
@@ -279,9 +279,9 @@ def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) 
         is_relevant = setting.mask_relevant(measure)
         total = sum((values[grade] for grade in setting.judgments if is_relevant[grade]), ZERO)
     else:
-        exact, recall_base = make_exact(measure), setting.count_relevant(measure)
-        continuation = (exact.weigh_stop(2),) * (setting.max_grade + 1)
-        total = sum((exact.weigh_stop(count) for count in range(1, recall_base + 1)), ZERO)
+        formula, recall_base = make_exact(measure), setting.count_relevant(measure)
+        continuation = (formula.weigh_stop(2),) * (setting.max_grade + 1)
+        total = sum((formula.weigh_stop(count) for count in range(1, recall_base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = BlendedRatios.from_measure(ratio_measure, setting)
@@ -411,8 +411,8 @@ def _make_view_function(model: StaticModel) -> Callable[[int], tuple[Fraction, F
     if isinstance(model, ScaledDCG):
         # Without the factor ln 2, which cancels out in sum V g / sum V; ETU divides by 1 / ln 2.
         return lambda rank: invert_discount(model.discount, rank)
-    exact = make_exact(model)
-    return lambda rank: (ONE, exact.views(Fraction(rank)))
+    formula = make_exact(model)
+    return lambda rank: (ONE, formula.views(Fraction(rank)))
 
 
 def _compute_user_divisor(
@@ -441,12 +441,12 @@ def _make_satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
-    views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
+    views = [make_exact(model).compute_patience(Fraction(rank)) for rank in range(1, end + 2)]
     weigh = setting.compute_stops if isinstance(model, ERRUser) else setting.compute_unit_gains
     gains = weigh(model)
     last_scored_rank = min(end, request.last_scored_rank)
     if request.is_total:
-        patience = [later / view for view, later in pairwise(views)]
+        patience = [next_view / view for view, next_view in pairwise(views)]
         return Form(_sum_until_stop(gains, [ONE] * last_scored_rank, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
@@ -473,14 +473,14 @@ def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> 
     """
     if model.unit is not None:
         return None
-    exact, gains = make_exact(model), setting.compute_unit_gains(model)
-    limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
+    formula, gains = make_exact(model), setting.compute_unit_gains(model)
+    limits = [vars(formula)[name] for name in _LIMITS if name in vars(formula)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
     end, length = model.limit_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
 
     def does_stop(rank: int, total: Fraction, gain: Fraction) -> bool:
-        target, last_rank = exact.compute_limits(rank, total)
+        target, last_rank = formula.compute_limits(rank, total)
         return bool(rank >= end or total + gain >= target or rank >= last_rank)
 
     def step(rank: int, state: Fraction | None, grade: int) -> tuple[Fraction, Fraction | None]:
@@ -496,7 +496,7 @@ def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> 
             is_last = does_stop(rank, total, ZERO)
         return total if request.is_total else total / rank, None
 
-    key = (exact, gains, request.last_scored_rank, end, request.is_total)
+    key = (formula, gains, request.last_scored_rank, end, request.is_total)
     return Form(setting.make_stateful(key, ZERO, step))
 
 
@@ -526,7 +526,7 @@ def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form |
 
 def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
-    exact, grades = make_exact(measure), list_fractions(setting.max_grade)
+    formula, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
 
     def look_up(gain: Gain | None) -> Any:
@@ -535,14 +535,14 @@ def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     values, continuation = [], []
     for rank in range(1, setting.find_depth(measure) + 1):
         if isinstance(measure, EffortMeasure):
-            gains = (exact.compute_satisfaction(look_up, rank) + zeros) / Fraction(rank)
+            gains = (formula.compute_click_satisfaction(look_up, rank) + zeros) / Fraction(rank)
         else:
             gains = np.array(setting.compute_unit_gains(measure), dtype=object)
-        values.append(to_row(exact.examination(rank) * look_up(exact.clicks) * gains))
-        continuation.append(to_row(exact.continuation(look_up, rank) + zeros))
+        values.append(to_row(formula.compute_examination(rank) * look_up(formula.clicks) * gains))
+        continuation.append(to_row(formula.continuation(look_up, rank) + zeros))
     if all(probability == 1 for row in continuation for probability in row):
-        empty = [(ZERO,) * grades.size] * (setting.length - len(values))
-        return Form(Additive((ONE,) * setting.length, (*values, *empty)))
+        empty_rows = [(ZERO,) * grades.size] * (setting.length - len(values))
+        return Form(Additive((ONE,) * setting.length, (*values, *empty_rows)))
     return Form(make_cascade(setting.length, setting.max_grade, tuple(values), tuple(continuation)))
 
 

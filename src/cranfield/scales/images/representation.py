@@ -85,12 +85,12 @@ def count_pairs(
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
         padded_values = np.append(values, np.inf)
-        near = np.flatnonzero(padded_values[position] <= keys + slack)
-        n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
+        hits = np.flatnonzero(padded_values[position] <= keys + slack)
+        n_near = np.searchsorted(values, keys[hits] + slack, side="right") - position[hits]
         if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = join_counted_ranges(position[near] + starts[piece], n_near)
-        near = near[pair]
+        pair, inner_index = join_counted_ranges(position[hits] + starts[piece], n_near)
+        hits = hits[pair]
         position += starts[piece]
         terms = position
         if weights is not None and cumulative is not None:
@@ -98,7 +98,7 @@ def count_pairs(
         running_totals = np.concatenate([[0], np.cumsum(terms)])
         offsets = np.concatenate([[0], np.cumsum(n_outer)])
         n_below = running_totals[offsets[1:]] - running_totals[offsets[:-1]]
-        return first, n_below, NearPairs(query[near] + first, outer_index[near], inner_index)
+        return first, n_below, NearPairs(query[hits] + first, outer_index[hits], inner_index)
 
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
@@ -153,7 +153,7 @@ class Gaps:
 
     Attributes
     ----------
-    equispaced
+    is_equispaced
         Whether all gaps between neighbouring values are equal; exact if the image is exact.
     smallest, largest
         The smallest and the largest gap; None if there are too many values, or only one.
@@ -164,7 +164,7 @@ class Gaps:
         measure whose range is infinite.
     """
 
-    equispaced: bool
+    is_equispaced: bool
     smallest: float | None
     largest: float | None
     lowest: float
@@ -172,11 +172,11 @@ class Gaps:
     unused: float | None = None
 
 
-def check_n_runs(total: int) -> None:
+def check_n_runs(n_runs: int) -> None:
     """Refuse a number of runs that does not fit into 64 bits."""
-    if total >= INT64_BOUND:
+    if n_runs >= INT64_BOUND:
         raise PolicyError(
-            f"about 2^{total.bit_length() - 1} runs are too many to rank runs instead of values;"
+            f"about 2^{n_runs.bit_length() - 1} runs are too many to rank runs instead of values;"
             " use ties='unique'"
         )
 
@@ -226,18 +226,18 @@ class ListedImage(ExactImage):
         return self.values
 
     def find_gaps(self) -> Gaps:
-        lowest, highest = float(self.values[0]), float(self.values[-1])
+        min_value, max_value = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
-            return Gaps(True, None, None, lowest, highest)
-        is_equal, smallest, largest = self.find_extreme_gaps()
-        return Gaps(is_equal, smallest, largest, lowest, highest)
+            return Gaps(True, None, None, min_value, max_value)
+        is_equal, min_gap, max_gap = self.find_extreme_gaps()
+        return Gaps(is_equal, min_gap, max_gap, min_value, max_value)
 
     def find_extreme_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal up to the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
-        smallest, largest = float(steps.min()), float(steps.max())
+        min_gap, max_gap = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
-        return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
+        return max_gap - min_gap <= 4 * self.tolerance * max(ends), min_gap, max_gap
 
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
@@ -301,8 +301,8 @@ class TableImage(ListedImage):
 
     def find_extreme_gaps(self) -> tuple[bool, float, float]:
         steps, unit = np.diff(self.keys), self.walk.unit
-        smallest, largest = int(steps.min()), int(steps.max())
-        return smallest == largest, float(smallest * unit), float(largest * unit)
+        min_gap, max_gap = int(steps.min()), int(steps.max())
+        return min_gap == max_gap, float(min_gap * unit), float(max_gap * unit)
 
     def rank_runs(self, runs: Ints) -> Ints:
         return np.searchsorted(self.keys, self.walk.compute_values(runs)) + 1

@@ -58,7 +58,7 @@ MAX_HEADS = 2**22
 TILTS = (0.0, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0)
 """Parameters of exponential tilting, in units of 1 / (standard deviation of the values)."""
 PROPORTIONS = (0.5, *(1 / 16,) * 8)
-"""Proportion of the draws with each theta."""
+"""Proportion of the draws with each tilt."""
 PRIME = 2**61 - 1
 """Modulus for searching the values of the first ranks."""
 MAX_FACTOR = 2**60
@@ -67,7 +67,6 @@ N_REPLICATES = 2000
 """Number of simulated curves for the bounds of errors."""
 MIN_PROPORTION = 1e-4
 """Minimum proportion whose relative error is bounded."""
-
 
 TOO_MANY_TIES = "too many rankings have tied scores; use a smaller cutoff or fewer grades"
 
@@ -183,7 +182,7 @@ class Heads:
     """The distinct values (heads) of the first ranks by state, in the order of `keys`."""
 
     cut: int
-    """Number of first ranks."""
+    """Index of the first rank after the heads, from 0."""
     state: Ints
     values: Floats
     residues: Ints
@@ -204,12 +203,12 @@ class Heads:
             target = targets[state_before, grade]
             sums = residues[:, node] + search.residues[rank][:, state_before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
-            distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
-            if distinct.size > max_values:
+            distinct_keys, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
+            if distinct_keys.size > max_values:
                 break
             values = (values[node] + search.gains[rank][state_before, grade])[index]
             state, residues = target[index], sums[:, index]
-            keys, cut = distinct, rank + 1
+            keys, cut = distinct_keys, rank + 1
         return cls(cut, state, values, residues, keys)
 
     def find_matches(self, state: Ints, residues: Ints) -> Ints:
@@ -290,14 +289,14 @@ class SampledImage:
 
     def _has_unequal_gaps(self) -> bool:
         """Return True if some value minus the lowest is not a multiple of the lowest gap."""
-        lowest: list[list[int]] = [[0]]
+        lowest_values: list[list[int]] = [[0]]
         for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]
             for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
                 gain = int(gains[state, grade])
-                sums[targets[state, grade]].update(value + gain for value in lowest[state])
-            lowest = [sorted(values)[:2] for values in sums]
-        first, second = sorted({value for values in lowest for value in values})[:2]
+                sums[targets[state, grade]].update(value + gain for value in lowest_values[state])
+            lowest_values = [sorted(values)[:2] for values in sums]
+        first, second = sorted({value for values in lowest_values for value in values})[:2]
         length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
         values = self.walk.compute_values(np.eye(length, dtype=np.int64) * max_grade)
         return any((int(value) - first) % (second - first) for value in values)
@@ -415,8 +414,8 @@ def _estimate_masses(
     of one draw.
     """
     # The difference from the mean of two neighbouring blocks has 3/2 times the variance.
-    padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
-    neighbour_mean = (padded[:-2] + padded[2:]) / 2
+    padded_inverses = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
+    neighbour_mean = (padded_inverses[:-2] + padded_inverses[2:]) / 2
     variance = totals**2 * (inverse_ties - neighbour_mean) ** 2 / 1.5
     variance += total_squares * neighbour_mean**2
     return totals * inverse_ties, np.sqrt(variance)
@@ -428,14 +427,14 @@ def _simulate_errors(
     """Return simultaneous bounds on errors and relative errors, from simulated curves."""
     proportions = np.cumsum(masses) / masses.sum()
     is_bounded = proportions >= MIN_PROPORTION
-    largest = np.empty((N_REPLICATES, 2))
+    max_errors = np.empty((N_REPLICATES, 2))
     for replicate in range(N_REPLICATES):
         noise = standard_errors * generator.standard_normal(masses.size)
         cumulative = np.cumsum(noise) / masses.sum()
         errors = np.abs(cumulative - proportions * cumulative[-1])
-        largest[replicate] = errors.max(), (errors / proportions)[is_bounded].max()
-    bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
+        max_errors[replicate] = errors.max(), (errors / proportions)[is_bounded].max()
+    bounds = np.quantile(max_errors, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.
     steps = masses / masses.sum()
-    largest_relative = (steps / proportions)[is_bounded].max()
-    return float(bounds[0] + steps.max()), float(bounds[1] + largest_relative)
+    max_relative_step = (steps / proportions)[is_bounded].max()
+    return float(bounds[0] + steps.max()), float(bounds[1] + max_relative_step)

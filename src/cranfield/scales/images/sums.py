@@ -71,11 +71,11 @@ class LexicographicParts:
         if cells > MAX_CELLS:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
-        active = [parts[i] for i in order if parts[i].keys.size > 1]
-        is_exact = len({part.base for part in active}) <= 1
+        active_parts = [parts[i] for i in order if parts[i].keys.size > 1]
+        is_exact = len({part.base for part in active_parts}) <= 1
         sums: list[tuple[Exact, Any]] = [
             (part.keys.astype(object), part.unit) if is_exact else (part.values, 1.0)
-            for part in active
+            for part in active_parts
         ]
         spans = [(values[-1] - values[0]) * unit for values, unit in sums]
         gaps = [np.diff(values).min() * unit for values, unit in sums]
@@ -107,10 +107,10 @@ class LexicographicParts:
         tables = []
         for index in reversed(self.order):
             part = self.parts[index]
-            weight = part.key_runs.astype(object) if by_runs else np.ones(part.keys.size, object)
+            weight = part.n_by_key.astype(object) if by_runs else np.ones(part.keys.size, object)
             n_relevant = 0 if self.limit is None else part.min_relevant[:, None]
-            remaining = np.broadcast_to(rooms - n_relevant, (part.keys.size, rooms.size))
-            ways = np.where(remaining >= 0, tail[np.maximum(remaining, 0)], 0) * weight[:, None]
+            rooms_left = np.broadcast_to(rooms - n_relevant, (part.keys.size, rooms.size))
+            ways = np.where(rooms_left >= 0, tail[np.maximum(rooms_left, 0)], 0) * weight[:, None]
             cumulated = np.cumsum(ways, axis=0)
             tables.append((cumulated - ways, weight))
             tail = cumulated[-1]
@@ -118,10 +118,7 @@ class LexicographicParts:
 
 
 MIN_INNER = 2**12
-"""Minimum number of sums on the inner of the two sides whose sums are added in pairs.
-
-The inner side has fewer sums if there are fewer in all.
-"""
+"""Minimum number of sums of the inner side, unless there are fewer in all."""
 TYPICAL_RUNS = 2**12
 """Typical number of ranked runs, for which the sizes of both sides are chosen."""
 
@@ -174,7 +171,7 @@ class Sides(NamedTuple):
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
     def limit_relevant(self, limit: int | None) -> Iterator[Sides]:
-        """Yield sides whose pairs have at most `limit` relevant documents, covering all such."""
+        """Yield sides that together have all pairs with at most `limit` relevant documents."""
         inner, outer = self
         if limit is None:
             yield self
@@ -238,7 +235,7 @@ def _make_side(
         if by_runs and with_counts:
             key, counts, runs = part.index, part.n_relevant, part.n_runs
         else:
-            key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
+            key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.n_by_key
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
             n_relevant = (n_relevant[:, None] + counts[None, :]).ravel()
@@ -293,8 +290,8 @@ class SummedImage:
     @cached_property
     def slack(self) -> float:
         """Bound on the error of a difference of two sums of floats."""
-        largest = sum(float(np.abs(part.values).max()) for part in self.parts)
-        return (4 * len(self.parts) + 32) * EPSILON * largest
+        max_sum = sum(float(np.abs(part.values).max()) for part in self.parts)
+        return (4 * len(self.parts) + 32) * EPSILON * max_sum
 
     def find_digits(self, runs: Ints) -> Ints:
         """Return for each run the index of its sum in each part; shape (runs, parts)."""
@@ -357,26 +354,26 @@ class SummedImage:
 
     def _count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
-        unique, inverse = np.unique(digits, axis=0, return_inverse=True)
+        unique_digits, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         if self.lexicographic and self._is_lexicographic(by_runs):
-            n_lower, n_equal = self.lexicographic.count_below(unique, by_runs=by_runs)
+            n_lower, n_equal = self.lexicographic.count_below(unique_digits, by_runs=by_runs)
             return n_lower[inverse], n_equal[inverse]
-        n_lower, n_equal = np.zeros((2, len(unique)), dtype=np.int64)
-        x = self.compute_floats(unique)
+        n_lower, n_equal = np.zeros((2, len(unique_digits)), dtype=np.int64)
+        x = self.compute_floats(unique_digits)
         for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
             weights = (inner.n_runs, outer.n_runs) if by_runs else None
-            n_below, near = count_pairs(
+            n_below, pairs = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
             n_lower += n_below
-            sums = sides.find_digits(near.inner, near.outer)
-            sign = self._compare(sums, unique[near.query])
-            weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
-            np.add.at(n_lower, near.query[sign < 0], weight[sign < 0])
-            np.add.at(n_equal, near.query[sign == 0], weight[sign == 0])
+            sums = sides.find_digits(pairs.inner, pairs.outer)
+            sign = self._compare(sums, unique_digits[pairs.query])
+            weight = outer.n_runs[pairs.outer] * inner.n_runs[pairs.inner]
+            np.add.at(n_lower, pairs.query[sign < 0], weight[sign < 0])
+            np.add.at(n_equal, pairs.query[sign == 0], weight[sign == 0])
         return n_lower[inverse], n_equal[inverse]
 
     def _find_sides(self, by_runs: bool) -> Sides:
@@ -393,13 +390,13 @@ class SummedImage:
     def _compare(self, a: Ints, b: Ints) -> Ints:
         """Return the exact sign of a - b for pairs of sums."""
         sign = np.zeros(len(a), dtype=np.int64)
-        undecided = np.flatnonzero((a != b).any(axis=1))
-        for bits in iterate_precisions() if undecided.size else ():
-            difference, max_error = self._subtract_sums(a[undecided], b[undecided], bits)
+        open_pairs = np.flatnonzero((a != b).any(axis=1))
+        for bits in iterate_precisions() if open_pairs.size else ():
+            difference, max_error = self._subtract_sums(a[open_pairs], b[open_pairs], bits)
             is_decided = np.abs(difference) > max_error
-            sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
-            undecided = undecided[~is_decided]
-            if not undecided.size:
+            sign[open_pairs[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
+            open_pairs = open_pairs[~is_decided]
+            if not open_pairs.size:
                 break
         return sign
 
@@ -426,12 +423,12 @@ class SummedImage:
             inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
             max_radius = float(radius.max())
-            _, near = count_pairs(inner.values, outer.values, values, max_radius, jobs=self.jobs)
-            sums = outer.values[near.outer] + inner.values[near.inner]
-            is_close = np.abs(sums - values[near.query]) <= radius[near.query]
-            query = near.query[is_close]
+            _, pairs = count_pairs(inner.values, outer.values, values, max_radius, jobs=self.jobs)
+            sums = outer.values[pairs.outer] + inner.values[pairs.inner]
+            is_close = np.abs(sums - values[pairs.query]) <= radius[pairs.query]
+            query = pairs.query[is_close]
             np.add.at(matches, query, 1)
-            digits[query] = sides.find_digits(near.inner[is_close], near.outer[is_close])
+            digits[query] = sides.find_digits(pairs.inner[is_close], pairs.outer[is_close])
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
@@ -454,23 +451,23 @@ class SummedImage:
         return values[order], sides.find_digits(j[order], i[order])
 
     def find_gaps(self) -> Gaps:
-        lowest, highest = map(float, self._find_extremes([part.values for part in self.parts]))
-        active = [part for part in self.parts if part.keys.size > 1]
+        min_value, max_value = map(float, self._find_extremes([part.values for part in self.parts]))
+        parts = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
-            return Gaps(True, None, None, lowest, highest)
+            return Gaps(True, None, None, min_value, max_value)
         # Weights of different bases have no common unit, so that the gaps cannot all be equal.
-        if len({part.base for part in active}) == 1:
-            step = self._find_step(active)
+        if len({part.base for part in parts}) == 1:
+            step = self._find_step(parts)
             multiples = [
-                (part.keys - part.keys[0]).astype(object) * part.unit / step for part in active
+                (part.keys - part.keys[0]).astype(object) * part.unit / step for part in parts
             ]
-            lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
+            lowest_multiple, highest_multiple = self._find_extremes(multiples, parts)
             if highest_multiple - lowest_multiple + 1 == self.size:
-                gap = float(step) * compute_inverse_log(active[0].base)
-                return Gaps(True, gap, gap, lowest, highest)
+                gap = float(step) * compute_inverse_log(parts[0].base)
+                return Gaps(True, gap, gap, min_value, max_value)
         if self.size > MAX_VALUES:
-            return Gaps(False, None, None, lowest, highest)
-        return Gaps(*self._list_gaps(), lowest, highest)
+            return Gaps(False, None, None, min_value, max_value)
+        return Gaps(*self._list_gaps(), min_value, max_value)
 
     @staticmethod
     def _find_step(parts: Sequence[FormPart]) -> Fraction:
@@ -486,17 +483,17 @@ class SummedImage:
         values, digits = self._list_sums()
         steps = np.diff(values)
         # Close floats may be in the wrong order, and their distance is mostly rounding error.
-        close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
-        close = close[np.argsort(steps[close], kind="stable")[:MAX_COMPARED]]
-        members = np.union1d(close, close + 1)
+        close_steps = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
+        close_steps = close_steps[np.argsort(steps[close_steps], kind="stable")[:MAX_COMPARED]]
+        members = np.union1d(close_steps, close_steps + 1)
         offsets, _ = self._subtract_sums(digits[members], digits[np.zeros_like(members)], 512)
-        smallest = int(np.diff(np.sort(offsets)).min()) / (self._common_denominator << 512)
+        min_gap = int(np.diff(np.sort(offsets)).min()) / (self._common_denominator << 512)
         # A limit of 0 may exclude the sums that make the gaps unequal.
         is_equal = False
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
             differences, _ = self._subtract_sums(digits[1:], digits[:-1], 512)
             is_equal = bool((differences == differences[0]).all())
-        return is_equal, smallest, float(steps.max())
+        return is_equal, min_gap, float(steps.max())
 
     def _find_extremes(
         self, values: Sequence[Exact], parts: Sequence[FormPart] = ()
@@ -507,13 +504,13 @@ class SummedImage:
         extremes = []
         for sign in (-1, 1):
             # Highest sum by maximum number of relevant documents.
-            highest: list[Any] = [0] * (self.limit + 1)
+            maxima: list[Any] = [0] * (self.limit + 1)
             for sums, part in zip(values, parts or self.parts, strict=True):
                 counts = np.unique(part.min_relevant[part.min_relevant <= self.limit]).tolist()
                 tops = {count: (sign * sums[part.min_relevant == count]).max() for count in counts}
-                highest = [
-                    max(highest[room - count] + tops[count] for count in counts if count <= room)
+                maxima = [
+                    max(maxima[room - count] + tops[count] for count in counts if count <= room)
                     for room in range(self.limit + 1)
                 ]
-            extremes.append(sign * highest[-1])
+            extremes.append(sign * maxima[-1])
         return extremes[0], extremes[1]

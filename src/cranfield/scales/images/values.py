@@ -89,12 +89,12 @@ class Image:
     _representation: Representation
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """True if ties and ranks are exact."""
         return not self.is_approximate and self.tolerance == 0.0
 
     @property
-    def listed(self) -> bool:
+    def is_listed(self) -> bool:
         """True if all values of the measure are stored, and none is computed on demand."""
         return isinstance(self._representation, ListedImage)
 
@@ -111,8 +111,8 @@ class Image:
             count, noun = (self.n_runs, "runs") if is_sampled else (self.size, "possible values")
             raise PolicyError(
                 f"there are about 2^{count.bit_length() - 1} {noun}, too many for exact ranks; use"
-                " relative_ranks() for relative ranks within a stated error, or use shorter runs or"
-                " fewer grades"
+                " compute_relative_ranks(), which has a stated error, or use shorter runs or fewer"
+                " grades"
             )
         return self._representation
 
@@ -184,32 +184,32 @@ class Image:
         divisor = round(1 / self.unit) if self.unit <= 1 else 0
         return values / divisor if divisor and 1 / divisor == self.unit else values * self.unit
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         """Return the spacing of the values.
 
         Examples
         --------
         >>> from cranfield import image
-        >>> gaps = image("RBP(p=0.5)@10").gaps()
-        >>> gaps.equispaced, gaps.smallest == 2**-10, gaps.highest
+        >>> gaps = image("RBP(p=0.5)@10").find_gaps()
+        >>> gaps.is_equispaced, gaps.smallest == 2**-10, gaps.highest
         (True, True, 0.9990234375)
         """
         return self._gaps
 
     @cached_property
     def _gaps(self) -> Gaps:
-        raw = self._representation.find_gaps()
-        low, high = (self._multiply_by_unit(x) + self.offset for x in (raw.lowest, raw.highest))
-        smallest, largest = (
+        gaps = self._representation.find_gaps()
+        low, high = (self._multiply_by_unit(x) + self.offset for x in (gaps.lowest, gaps.highest))
+        min_gap, max_gap = (
             None if gap is None else self._multiply_by_unit(gap)
-            for gap in (raw.smallest, raw.largest)
+            for gap in (gaps.smallest, gaps.largest)
         )
         min_score, max_score = self.measure.info.range
         unused = None
         if np.isfinite(min_score) and np.isfinite(max_score):
-            outside = max(0.0, low - min_score) + max(0.0, max_score - high)
-            unused = min(1.0, outside / (max_score - min_score))
-        return Gaps(raw.equispaced, smallest, largest, low, high, unused)
+            unused_range = max(0.0, low - min_score) + max(0.0, max_score - high)
+            unused = min(1.0, unused_range / (max_score - min_score))
+        return Gaps(gaps.is_equispaced, min_gap, max_gap, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
         """Return the ranks of scores: the number of values of the image up to each score.
@@ -240,20 +240,20 @@ class Image:
         [12, 10, 2, 1]
         """
         scores = as_numbers(values, "scores")
-        flat = scores.ravel()
-        if not np.isfinite(flat).all():
-            raise PolicyError(f"scores must be finite, got {flat[~np.isfinite(flat)][0]}")
-        if not flat.size:
+        points = scores.ravel()
+        if not np.isfinite(points).all():
+            raise PolicyError(f"scores must be finite, got {points[~np.isfinite(points)][0]}")
+        if not points.size:
             return np.zeros(scores.shape, dtype=np.int64)
-        unique, inverse = np.unique(flat, return_inverse=True)
+        unique_scores, inverse = np.unique(points, return_inverse=True)
         # The error of a score is relative to its summands, including the offset.
-        radius = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
+        radius = TOLERANCE * np.maximum(np.abs(unique_scores), abs(self.offset))
         ranks, matches = self._exact_representation.find_ranks(
-            (unique - self.offset) / self.unit, radius / self.unit
+            (unique_scores - self.offset) / self.unit, radius / self.unit
         )
         ranks, matches = ranks[inverse], matches[inverse]
         if (matches == 0).any():
-            score = float(flat[np.argmax(matches == 0)])
+            score = float(points[np.argmax(matches == 0)])
             raise PolicyError(
                 f"{score!r} is not a value of {self.measure} on runs of length"
                 f" {self.length} with grades 0 to {self.grades}{self._make_hint()}"
@@ -261,7 +261,7 @@ class Image:
         if (matches > 1).any():
             index = int(np.argmax(matches))
             raise PolicyError(
-                f"the score {float(flat[index])!r} is ambiguous: {matches[index]:,} values of"
+                f"the score {float(points[index])!r} is ambiguous: {matches[index]:,} values of"
                 f" {self.measure} are too close for floats to distinguish them; rank the runs with"
                 " rank_runs()"
             )
@@ -344,7 +344,7 @@ class Image:
             return n_lower + 1
         return n_lower + n_equal if ties == "max" else n_lower + (n_equal + 1) / 2
 
-    def relative_ranks(self, runs: Any) -> Floats:
+    def compute_relative_ranks(self, runs: Any) -> Floats:
         """Return the ranks of runs, scaled to [0, 1]; `runs` as for :meth:`rank_runs`.
 
         If the image is too large for exact ranks, the result is the proportion of values up to the
@@ -357,12 +357,12 @@ class Image:
         --------
         >>> from cranfield import image
         >>> runs = [[0, 0, 0], [1, 0, 0], [1, 1, 1]]
-        >>> image("RBP(p=0.5)@3").relative_ranks(runs).round(3).tolist()
+        >>> image("RBP(p=0.5)@3").compute_relative_ranks(runs).round(3).tolist()
         [0.0, 0.571, 1.0]
         >>> long = image("RBP(p=0.8)@500")
-        >>> long.exact, long.error < 1e-6
+        >>> long.is_exact, long.error < 1e-6
         (False, True)
-        >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
+        >>> long.compute_relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
         if isinstance(self._representation, SummedImage | SampledImage) and self.is_approximate:
@@ -496,7 +496,7 @@ def make_topic_image(
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
-        if topic_image.listed:
+        if topic_image.is_listed:
             return topic_image
     max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
@@ -573,12 +573,12 @@ def _make_image(
         raise PolicyError(
             f"at_most cannot be combined with {measure}, which counts every document as relevant"
         )
-    exact = find_form(measure, length, grades, judgments)
-    unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
-    if exact is None:
+    exact_form = find_form(measure, length, grades, judgments)
+    unit, offset = (1.0, 0.0) if exact_form is None else (exact_form.unit, exact_form.offset)
+    if exact_form is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        representation = make(exact.rank_sum, limit, rel, memory, jobs, seed)
+        representation = make(exact_form.rank_sum, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
         representation, unit = ConstantImage(representation.n_runs), 1.0

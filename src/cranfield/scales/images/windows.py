@@ -83,8 +83,8 @@ class Halves:
         runs = [np.concatenate([c.n_runs for c in counts]) for counts in (first, last)]
         slack = 0.0
         if heads.dtype == object:
-            largest = float(max(np.abs(heads))) + float(max(np.abs(tails)))
-            slack = largest * 2.0**-48
+            max_sum = float(max(np.abs(heads))) + float(max(np.abs(tails)))
+            slack = max_sum * 2.0**-48
         return cls(heads, tails, ends[0], ends[1], slack, runs[0], runs[1])
 
     @cached_property
@@ -207,8 +207,8 @@ SAMPLE_SIZE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
-    """Marks (values with a stored rank), size and extreme gaps of an image."""
+class RankMarks:
+    """RankMarks (values with a stored rank), size and extreme gaps of an image."""
 
     values: Exact
     """The marks, ascending, including the first value of each window."""
@@ -219,7 +219,7 @@ class Marks:
     min_gap: int
     max_gap: int
     """Smallest and largest gap of the image."""
-    highest: int
+    max_value: int
     """Highest value of the image."""
 
 
@@ -242,30 +242,30 @@ class WindowedImage(ExactImage):
         return self.marks.size
 
     @cached_property
-    def marks(self) -> Marks:
-        """Marks of the image, from a pass over all windows."""
+    def marks(self) -> RankMarks:
+        """RankMarks of the image, from a pass over all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, n_below = [], []
-        size, min_gap, max_gap, highest = 0, 0, 0, None
+        size, min_gap, max_gap, max_value = 0, 0, 0, None
         for pieces in iterate_in_threads(self._summarise_window, windows, self.jobs):
             for low, offsets, n_before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
                 n_below.append(n_before + size)
                 size += n_distinct
                 steps = [gap for gap in gaps if gap]
-                if highest is not None:
-                    steps.append(int(values[-1][0]) - highest)
+                if max_value is not None:
+                    steps.append(int(values[-1][0]) - max_value)
                 min_gap = min([step for step in (min_gap, *steps) if step], default=0)
                 max_gap = max([max_gap, *steps])
-                highest = int(low) + last_offset
-        return Marks(
-            np.concatenate(values), np.concatenate(n_below), size, min_gap, max_gap, highest or 0
+                max_value = int(low) + last_offset
+        return RankMarks(
+            np.concatenate(values), np.concatenate(n_below), size, min_gap, max_gap, max_value or 0
         )
 
     @cached_property
     def _borders(self) -> Exact:
-        """Choose windows with about equal numbers of sums, from a sample of the sums."""
+        """Borders of windows with about equal numbers of sums, chosen from a sample of the sums."""
         halves = self.halves
         stride = max(1, halves.n_pairs // SAMPLE_SIZE)
         head_stride = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
@@ -305,14 +305,14 @@ class WindowedImage(ExactImage):
 
     def _summarise_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and summarise the sums of a window, in pieces if there are too many."""
-        pieces, remaining = [], [window]
-        while remaining:
-            low, high = remaining.pop()
+        pieces, open_windows = [], [window]
+        while open_windows:
+            low, high = open_windows.pop()
             ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
             first, n_tails = self.halves.find_tails(*ends)
             if n_tails.sum() > 4 * WINDOW_SIZE and high > low:
                 middle = low + (high - low) // 2
-                remaining += [(middle + 1, high), (low, middle)]
+                open_windows += [(middle + 1, high), (low, middle)]
                 continue
             _, sums = self.halves.compute_sums(first, n_tails, *ends)
             if sums.size:
@@ -330,12 +330,12 @@ class WindowedImage(ExactImage):
         return self._rank_values(self.walk.compute_values(runs))
 
     def _rank_values(self, values: Exact) -> Ints:
-        unique, inverse = np.unique(values, return_inverse=True)
+        unique_values, inverse = np.unique(values, return_inverse=True)
         marks = self.marks
-        index = np.searchsorted(marks.values, unique, side="right") - 1
+        index = np.searchsorted(marks.values, unique_values, side="right") - 1
         low = marks.values[index]
         ranks = marks.n_below[index].copy()
-        for block, interval, _ in self._yield_intervals(low, unique):
+        for block, interval, _ in self._yield_intervals(low, unique_values):
             ranks[block] += np.bincount(interval, minlength=ranks[block].size)
         return ranks[inverse.ravel()]
 
@@ -351,8 +351,8 @@ class WindowedImage(ExactImage):
             sums.sort()
             is_first = np.ones(sums.size, dtype=bool)
             is_first[1:] = sums[1:] != sums[:-1]
-            distinct = sums[is_first]
-            return block, distinct >> bits, distinct & ((1 << bits) - 1)
+            distinct_sums = sums[is_first]
+            return block, distinct_sums >> bits, distinct_sums & ((1 << bits) - 1)
 
         yield from iterate_in_threads(list_block, slices, self.jobs)
 
@@ -363,7 +363,7 @@ class WindowedImage(ExactImage):
             (values + radius >= gaps.lowest) & (values - radius <= gaps.highest)
         )
         matches = np.zeros(values.size, dtype=np.int64)
-        exact = np.zeros(values.size, dtype=self.walk.dtype)
+        integers = np.zeros(values.size, dtype=self.walk.dtype)
         if candidates.size:
             # Python integers first, as a float may exceed 64 bits.
             to_integer: Any = np.frompyfunc(int, 1, 1)
@@ -374,16 +374,16 @@ class WindowedImage(ExactImage):
             for block, interval, sums in self._yield_intervals(low, np.maximum(low, high)):
                 indices = candidates[block]
                 matches[indices] = np.bincount(interval, minlength=indices.size)
-                exact[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
+                integers[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
-            ranks[is_unique] = self._rank_values(exact[is_unique])
+            ranks[is_unique] = self._rank_values(integers[is_unique])
         return ranks, matches
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.n_runs)
-        unique, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
+        unique_values, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.cut, True)
         runs_before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # For each head the number of runs before the tails of its state.
@@ -392,7 +392,7 @@ class WindowedImage(ExactImage):
         step = max(1, 2**19 // halves.heads.size)
 
         def count_block(start: int) -> tuple[Ints, Ints]:
-            x = unique[start : start + step]
+            x = unique_values[start : start + step]
             first, n_tails = halves.find_tails(x, x)
             n_lower = ((runs_before[first] - start_runs) * halves.head_runs).sum(axis=1)
             pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
@@ -404,7 +404,7 @@ class WindowedImage(ExactImage):
             np.add.at(n_equal, query[difference == 0], weight[difference == 0])
             return n_lower, n_equal
 
-        blocks = map_in_threads(count_block, range(0, unique.size, step), self.jobs)
+        blocks = map_in_threads(count_block, range(0, unique_values.size, step), self.jobs)
         n_lower, n_equal = (
             np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )
@@ -412,7 +412,7 @@ class WindowedImage(ExactImage):
 
     def list_values(self) -> Floats:
         low = self.marks.values
-        high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
+        high = np.append(low[1:] - 1, self.marks.max_value).astype(self.walk.dtype)
         values = [
             low[block][interval] + sums.astype(self.walk.dtype)
             for block, interval, sums in self._yield_intervals(low, high)
@@ -422,13 +422,13 @@ class WindowedImage(ExactImage):
 
     def find_gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
-        lowest, highest = float(int(marks.values[0]) * unit), float(marks.highest * unit)
-        smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)
-        return Gaps(marks.min_gap == marks.max_gap, smallest, largest, lowest, highest)
+        min_value, max_value = float(int(marks.values[0]) * unit), float(marks.max_value * unit)
+        min_gap, max_gap = float(marks.min_gap * unit), float(marks.max_gap * unit)
+        return Gaps(marks.min_gap == marks.max_gap, min_gap, max_gap, min_value, max_value)
 
 
 def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
-    """Return the marks of ascending sums, and the counts and gaps that `Marks` requires."""
+    """Return the marks of ascending sums, and the counts and gaps that `RankMarks` requires."""
     steps = np.diff(sums)
     # True if a sum differs from its predecessor; padded to full rows between marks.
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)

@@ -71,7 +71,7 @@ def test_tables_say_the_same() -> None:
         {"topic": "1", "system": "b", "nugget": "y", "support": "no_support"},
     ]
     judged = judge_answers(rows, {"1": {"x": "vital", "y": "okay"}})
-    assert judged.answered.all()
+    assert judged.is_answered.all()
     found = evaluate_answers(judged, WANTED)
     assert [scores.values[0].tolist() for scores in found.values()] == [
         [0.75, 0],

@@ -27,7 +27,7 @@ from cranfield.collection.policies import MAX_DEPTH
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SamplingCells:
     """Cells (strata or buckets) of all topics, topic by topic."""
 
     doc_cell: Ints  # Cell of each document
@@ -103,7 +103,7 @@ class Cells:
 
 def make_multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
-) -> Cells:
+) -> SamplingCells:
     """Make cells that are drawn with replacement; only the last cell of a topic may be smaller."""
     m = float(draws)
     mean_count, mean_pairs = m * mass, m * (m - 1) * mass**2
@@ -126,7 +126,9 @@ def make_multinomial_cells(
         sizes = size[cells]
         return np.minimum(generator.multinomial(draws, mass[cells]), sizes) if sizes.size else sizes
 
-    return Cells(doc_cell, topic, label, size, mean_count, mean_pairs, dependence, draw_counts)
+    return SamplingCells(
+        doc_cell, topic, label, size, mean_count, mean_pairs, dependence, draw_counts
+    )
 
 
 SampleSize = int | float  # Number of documents of a stratum, or their proportion in (0, 1]
@@ -136,12 +138,12 @@ SampleSize = int | float  # Number of documents of a stratum, or their proportio
 class Design:
     """Function that makes cells from a pool and sizes, and the columns of its judgments."""
 
-    make_cells: Callable[[Pool, Any], Cells]
+    make_cells: Callable[[Pool, Any], SamplingCells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
     requires_strata: bool = False
 
 
-def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
+def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> SamplingCells:
     ends = np.array(list(strata), dtype=np.int64)
     if n_below := int((pool.best_rank > ends[-1]).sum()):
         raise PolicyError(
@@ -157,10 +159,10 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
     k = np.where(is_count, np.minimum(sizes, size), rounded)
     moments = k, k * (k - 1), np.ones(k.size)
     n_drawn = k.astype(np.int64)
-    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
+    return SamplingCells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
-def _make_stat_cells(pool: Pool, size: int) -> Cells:
+def _make_stat_cells(pool: Pool, size: int) -> SamplingCells:
     lengths = np.diff(pool.ranking_starts)
     max_length = int(lengths.max(initial=0))
     # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.

@@ -363,7 +363,7 @@ class Stopping(Result):
     bound: Floats
     stop: Bools
 
-    def first(self) -> dict[str, int | None]:
+    def find_stops(self) -> dict[str, int | None]:
         """Return the number of judgments after which each rule first stopped; None if it did not.
 
         Keys are text forms of the rules; equivalent text forms are accepted as well.
@@ -383,7 +383,7 @@ class Stopping(Result):
     def heading(self) -> list[str]:
         stops = [
             f"{rule} {'not yet' if n is None else f'after {n:,}'}"
-            for rule, n in self.first().items()
+            for rule, n in self.find_stops().items()
         ]
         judgments = inflect(int(self.after[-1]), "judgment")
         return [f"{judgments} of {self.total:,}: {', '.join(stops)}"]

@@ -153,7 +153,7 @@ class JudgedCitations(Scorable):
         (sentences,).
     sentence
         Index of the sentence of each citation; shape (citations,).
-    place
+    position
         Position of the citation in its sentence, from 1; shape (citations,).
     support
         Support of the sentence by the citation alone, from 0 to 1; shape (citations,).
@@ -169,7 +169,7 @@ class JudgedCitations(Scorable):
     cell: Ints
     joint: Floats
     sentence: Ints
-    place: Ints
+    position: Ints
     support: Floats
     is_supported_without: Floats
 
@@ -358,13 +358,13 @@ _INVALID_CITATIONS = {
 
 def _build_citations(table: Table) -> JudgedCitations:
     table.check(_INVALID_CITATIONS)
-    frame = table.frame.with_columns(place=pl.col("citation").cum_count().over(_SENTENCE))
+    frame = table.frame.with_columns(position=pl.col("citation").cum_count().over(_SENTENCE))
     joint = pl.col("joint").drop_nulls().first()
     topics, topic = number_values(frame["topic"])
     systems, system = number_values(frame["system"])
-    answered = np.zeros((len(topics), len(systems)), dtype=bool)
-    answered[topic, system] = True
-    warn_missing(answered, topics.to_list(), systems.to_list())
+    is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
+    is_answered[topic, system] = True
+    warn_missing(is_answered, topics.to_list(), systems.to_list())
     if n_empty := frame.filter(~_HAS_SENTENCE).height:
         warn(f"{inflect(n_empty, 'answer')} without sentences counted as 0")
     frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)
@@ -382,7 +382,7 @@ def _build_citations(table: Table) -> JudgedCitations:
         cell=sentences["cell"].to_numpy(),
         joint=sentences["joint"].fill_null(np.nan).to_numpy(),
         sentence=citations["number"].cast(pl.Int64).to_numpy(),
-        place=citations["place"].cast(pl.Int64).to_numpy(),
+        position=citations["position"].cast(pl.Int64).to_numpy(),
         support=citations["support"].to_numpy(),
         is_supported_without=citations["without"].fill_null(np.nan).to_numpy(),
     )

@@ -87,11 +87,11 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
     common: dict[str, Any] = {"topics": topics, "interval": interval, "resamples": 300}
     pairs = agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common)
     one, other = pairs.pick("2", "1"), pairs.pick("1", "3")
-    less = one.minus(other)
+    less = one.subtract(other)
     np.testing.assert_allclose(less.value, one.value - other.value)
     np.testing.assert_allclose(less.replicates, one.replicates - other.replicates)
     assert ((less.low < less.value) & (less.value < less.high)).all()
-    itself = one.minus(one)
+    itself = one.subtract(one)
     assert (itself.value == 0).all() and np.isnan(itself.low).all()
     if interval == "jackknife":
         without = less.replicates[:, 0, 0]
@@ -99,9 +99,11 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="the same topic names"):
         alone = common | {"topics": None, "axis": 1}
-        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
+        one.subtract(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
     with pytest.raises(PolicyError, match="the same confidence"):
-        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
+        one.subtract(
+            agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common)
+        )
     with pytest.raises(PolicyError, match="assessors that were compared, got '1', '4'"):
         pairs.pick("1", "4")
 

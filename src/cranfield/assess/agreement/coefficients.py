@@ -712,7 +712,7 @@ def compute_jackknife_intervals(
             return values
         return np.asarray(np.where(has_log_odds, np.log(values), 0.0) - np.log1p(-values))
 
-    def back_transform(bounds: Floats) -> Floats:
+    def transform_back(bounds: Floats) -> Floats:
         return np.where(has_log_odds, expit(bounds), -np.expm1(-bounds)) if is_bounded else bounds
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -722,7 +722,7 @@ def compute_jackknife_intervals(
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
         df = estimate_degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
-        low, high = back_transform(centre - half_width), back_transform(centre + half_width)
+        low, high = transform_back(centre - half_width), transform_back(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
     is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > MIN_SPREAD)
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)

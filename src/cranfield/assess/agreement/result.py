@@ -121,7 +121,7 @@ class Agreement(Result):
         fields |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
         return replace(self, **fields)
 
-    def minus(self, other: Agreement) -> Agreement:
+    def subtract(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
 
         Replicates of both exclude or resample the same topics, so that topic effects cancel.
@@ -156,7 +156,7 @@ class Agreement(Result):
         ...     names=["human", "good", "poor"],
         ...     reference="human",
         ... )
-        >>> print(pairs.pick("human", "good").minus(pairs.pick("human", "poor")))
+        >>> print(pairs.pick("human", "good").subtract(pairs.pick("human", "poor")))
         difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
         <BLANKLINE>
         assessors                      units  topics   kappa          interval

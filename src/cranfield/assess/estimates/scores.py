@@ -349,7 +349,7 @@ def ppi_scores(
         raise PolicyError(f"{parsed} is a geometric mean; {reason}")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, clip, extends_scale=True)
     estimates: TopicEstimates | DocumentEstimates
     if unit == "topic":
         if fixed_topics:
@@ -400,7 +400,7 @@ def _estimate_by_topic(
     collection = read_runs(runs)
 
     def judge_labels(qrels: Qrels) -> JudgedRuns:
-        return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
+        return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.max_grade)
 
     def score_labels(
         judged: JudgedRuns, topics_with_labels: set[str], *other_measures: Measure
@@ -431,7 +431,7 @@ def _estimate_by_topic(
         )
     if options.get("unjudged") != "condensed":
         proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
-        if panel.human.grades.min() <= panel.scale.low:
+        if panel.human.grades.min() <= panel.scale.min_grade:
             _refuse_partly_judged_topics(*proportions, depth)
         notes += [
             *describe_unjudged(panel),
@@ -497,7 +497,7 @@ def _estimate_by_document(
     check_additive(measure)
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
-    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.max_grade)
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -689,7 +689,7 @@ def ppi_answers(
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    return judged.answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0
+    return judged.is_answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0
 
 
 def _count_parts(judged: JudgedAnswers | JudgedCitations, measure: Measure) -> dict[str, Floats]:
@@ -698,6 +698,6 @@ def _count_parts(judged: JudgedAnswers | JudgedCitations, measure: Measure) -> d
         n_nuggets = judged.nuggets.total(np.ones(len(judged.nuggets.ids)))
         return {"nugget": np.tile(n_nuggets[:, None], len(judged.systems))}
     last_place = 1 if getattr(measure, "counted", "all") == "first" else np.inf
-    cell = judged.cell[judged.sentence[judged.place <= last_place]]
+    cell = judged.cell[judged.sentence[judged.position <= last_place]]
     n_citations = judged.total(cell, np.ones(len(cell)))
     return {"sentence": judged.n_sentences, "counted citation": n_citations}

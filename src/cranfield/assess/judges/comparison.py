@@ -430,7 +430,7 @@ def compare_judges(
         if undefined := ", ".join(compress(functions, is_undefined)):
             notes.append(f"{name}: {undefined} undefined, as all (binary) grades are equal")
     for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
-        used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
+        used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.min_grade for axis in (1, 0)]
         (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
         is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS

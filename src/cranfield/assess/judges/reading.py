@@ -267,20 +267,20 @@ MAX_GRADES = 101  # Maximum number of grades of a scale; each topic has a table 
 
 @dataclass(frozen=True)
 class GradeScale:
-    """Scale of integer grades from `low` to `high`."""
+    """Scale of the integer grades from `min_grade` to `max_grade`."""
 
-    low: int
-    high: int
+    min_grade: int
+    max_grade: int
 
     def __len__(self) -> int:
-        return self.high - self.low + 1
+        return self.max_grade - self.min_grade + 1
 
     def __str__(self) -> str:
-        return f"{self.low} to {self.high}"
+        return f"{self.min_grade} to {self.max_grade}"
 
     @property
     def grades(self) -> list[int]:
-        return list(range(self.low, self.high + 1))
+        return list(range(self.min_grade, self.max_grade + 1))
 
     @property
     def cuts(self) -> list[str]:
@@ -327,7 +327,7 @@ def drop_unsampled(human: Qrels) -> Qrels:
 
 
 def read_panel(
-    human: Any, judges: Any, scale: Any = None, clip: bool = False, *, scale_of_judges: bool = False
+    human: Any, judges: Any, scale: Any = None, clip: bool = False, *, extends_scale: bool = False
 ) -> Panel:
     """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
@@ -335,8 +335,8 @@ def read_panel(
     human_labels = read_qrels(human, subtopics=False).merge_subtopics()
     judge_list = read_judges(judges)
     if scale is None:
-        # With `scale_of_judges` and without `clip`, grades of judges may extend the scale.
-        bounding_labels = judge_list if scale_of_judges and not clip else ()
+        # With `extends_scale` and without `clip`, grades of judges may extend the scale.
+        bounding_labels = judge_list if extends_scale and not clip else ()
         scale = GradeScale(
             0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
         )
@@ -350,7 +350,7 @@ def read_panel(
     n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
     notes = []
     if n_negative:
-        notes.append(f"{inflect(n_negative, 'human grade')} below 0 counted as {scale.low}")
+        notes.append(f"{inflect(n_negative, 'human grade')} below 0 counted as {scale.min_grade}")
     notes += [
         f"{judge.name}: {inflect(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
         for judge in (fitted_human, *fitted_judges)
@@ -358,7 +358,7 @@ def read_panel(
     ]
     for judge in (judge for judge in judge_list if clip and len(judge.labels)):
         low, high = judge.labels.grades.min(), judge.labels.grades.max()
-        if (low - scale.low) * (high - scale.high) > 0:
+        if (low - scale.min_grade) * (high - scale.max_grade) > 0:
             notes.append(
                 f"{judge.name}: grades {low} to {high} may be on another scale than {scale}; if so,"
                 " map the grades to one scale first"
@@ -369,7 +369,7 @@ def read_panel(
 def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
     """Refuse or clip grades outside the scale, among those of the mask."""
     labels = judge.labels
-    is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & mask
+    is_outside = ((labels.grades < scale.min_grade) | (labels.grades > scale.max_grade)) & mask
     if not is_outside.any():
         return judge
     if not clip:
@@ -380,7 +380,9 @@ def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin
             advice += ", or scale='...' to set another scale"
         message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
         raise make_row_error(labels, message, row)
-    clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
+    clipped = np.where(
+        is_outside, np.clip(labels.grades, scale.min_grade, scale.max_grade), labels.grades
+    )
     n_clipped = judge.n_clipped + int(is_outside.sum())
     return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
 
@@ -465,7 +467,7 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
         )
     n_in_topics = int((human_labels.find_codes(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
-    low, n_pairs = panel.scale.low, human_rows.size
+    low, n_pairs = panel.scale.min_grade, human_rows.size
     # Only human judgments can have grades below 0 here, which count as the lowest grade.
     human_level = np.maximum(human_labels.grades[human_rows], low) - low
     judge_level = labels.grades[rows] - low

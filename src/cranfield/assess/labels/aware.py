@@ -106,8 +106,10 @@ def _compute_distances(own_scores: Floats, random_values: Floats, weights: str, 
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random_values.shape[:2], -1)
     squared_errors = (random_values - own_scores) ** 2
-    by_topic = by == "topic"
-    mean = squared_errors.mean(axis=3) if by_topic else squared_errors.mean(axis=(2, 3))[:, :, None]
+    is_by_topic = by == "topic"
+    mean = (
+        squared_errors.mean(axis=3) if is_by_topic else squared_errors.mean(axis=(2, 3))[:, :, None]
+    )
     return np.asarray(np.sqrt(mean))
 
 

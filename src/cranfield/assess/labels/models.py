@@ -78,16 +78,16 @@ class Crowd:
         maximise: Callable[[Floats, Any], Any],
     ) -> tuple[Any, dict[str, Any]]:
         """Run expectation-maximisation; return the parameters and the fields of the consensus."""
-        objective, converged = list[float](), False
+        objective, has_converged = list[float](), False
         while True:
             posterior, evidence, value = expect(state)
             objective.append(value)
             if len(objective) > 1:
                 # A smaller rise may be a rounding error.
                 min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
-                converged = value - objective[-2] < min_rise
-            if converged or len(objective) >= self.iterations:
-                fit = {"posterior": posterior, "evidence": evidence, "converged": converged}
+                has_converged = value - objective[-2] < min_rise
+            if has_converged or len(objective) >= self.iterations:
+                fit = {"posterior": posterior, "evidence": evidence, "has_converged": has_converged}
                 return state, {**fit, "objective": np.array(objective)}
             state = maximise(posterior, state)
 
@@ -414,7 +414,7 @@ def glad(
         posterior=posterior,
         evidence=evidence,
         objective=np.array(objective),
-        converged=result.success,
+        has_converged=result.success,
         method="glad",
         prior=grade_prior,
         quality=expit(ability),

@@ -87,7 +87,7 @@ class RankBiased(Method):
         0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return ResidualState(pool, self.p, uses_base=self.uses_base)
 
 
@@ -158,7 +158,7 @@ class Hedge(Method):
         "summation over runs: stable in any order of runs, or plain as in other programs",
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return (LossState if self.sums == "stable" else PlainLossState)(pool, self.beta)
 
 
@@ -252,7 +252,7 @@ class MoveToFront(Method):
         "counts", choice("counts", "skip"), "how to treat documents already judged in another run"
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         single_group = np.array([0, len(pool)])
         starts = single_group if self.scope == "global" else pool.starts
         return QueueState(pool, starts, counts_seen=self.seen == "counts")
@@ -342,7 +342,7 @@ class Bandit(Method):
     rate: float = 1.0
     ties: str = "name"
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return BanditState(self, pool, seed)
 
     def compute_values(self, state: BanditState, topics: Indices) -> Floats:

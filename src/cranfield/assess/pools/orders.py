@@ -62,7 +62,7 @@ class Order(Result):
     Order(RRF: 3 documents of 1 topic, 1 relevant, 1 unjudged)
     >>> order.to_polars().select("doc", "place", "grade").rows()
     [('y', 1, 1), ('x', 2, None), ('z', 3, 0)]
-    >>> order.n_relevant([0, 1, 2]).tolist()
+    >>> order.count_relevant([0, 1, 2]).tolist()
     [0, 1, 1]
     """
 
@@ -92,11 +92,11 @@ class Order(Result):
         return places
 
     @property
-    def relevant(self) -> Bools:
+    def is_relevant(self) -> Bools:
         """Mask of the relevant documents of the pool; shape (documents,)."""
         return np.asarray(self.grades >= self.rel)
 
-    def first(self, budget: int, *, overall: bool = False) -> Bools:
+    def mask_budget(self, budget: int, *, overall: bool = False) -> Bools:
         """Return a mask of the documents within a budget of judgments; shape (documents,).
 
         Parameters
@@ -113,34 +113,35 @@ class Order(Result):
         is_selected[self.sequence[:budget]] = True
         return is_selected
 
-    def n_relevant(self, budgets: Iterable[int]) -> Ints:
+    def count_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
         check_list("budgets", budgets)
-        return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
+        return np.asarray(self.count_relevant_by_topic(budgets).sum(axis=0))
 
-    def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
+    def count_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents of each topic within budgets; shape (topics, budgets)."""
         check_list("budgets", budgets)
         sizes = []
         for budget in budgets:
             check_integer("budget", budget, 0)
             sizes.append(min(budget, len(self.pool)))
-        n_relevant = np.r_[0, np.cumsum(self.relevant[self.documents])]
+        n_relevant = np.r_[0, np.cumsum(self.is_relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
         ends = np.minimum(start + np.array(sizes, dtype=np.int64), stop)
         return np.asarray(n_relevant[ends] - n_relevant[start])
 
-    def budget(self, budget: int, *, overall: bool = False) -> Qrels:
-        """Return the judgments within a budget, counted as in :meth:`first`, in order of judging.
+    def select_judgments(self, budget: int, *, overall: bool = False) -> Qrels:
+        """Return the judgments within a budget, in order of judging.
 
-        Unjudged documents count towards the budget, but have no judgment.
+        The budget is as for :meth:`mask_budget`. Unjudged documents count towards the budget, but
+        have no judgment.
 
         Raises
         ------
         InputError
             If no document within the budget is judged.
         """
-        is_selected = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
+        is_selected = self.mask_budget(budget, overall=overall) & (self.grades != UNJUDGED)
         docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
             reason = f"none of the documents within a budget of {budget} is judged"
@@ -154,7 +155,7 @@ class Order(Result):
     def heading(self) -> list[str]:
         n_unjudged = int((self.grades == UNJUDGED).sum())
         size = f"{inflect(len(self.pool), 'document')} of {inflect(len(self.pool.topics), 'topic')}"
-        counts = f", {self.relevant.sum():,} relevant, {n_unjudged:,} unjudged"
+        counts = f", {self.is_relevant.sum():,} relevant, {n_unjudged:,} unjudged"
         return [f"{self.method}: {size}{counts if n_unjudged < len(self.pool) else ''}"]
 
     def _frame(self) -> pl.DataFrame:
@@ -230,15 +231,15 @@ def order(
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} requires judgments to learn from, got none")
-    grades = document_pool.grades(qrels, negative=negative)
+    grades = document_pool.get_grades(qrels, negative=negative)
     is_topicwise = True
     if parsed_method.learns:
         is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
-        state = parsed_method.initial_state(document_pool, int(seed))
+        state = parsed_method.make_state(document_pool, int(seed))
         sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
         is_topicwise = state.has_group_per_topic
     else:
-        sequence = parsed_method.ranking(document_pool, int(seed))
+        sequence = parsed_method.rank_documents(document_pool, int(seed))
     topicwise = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
     if is_topicwise:
         starts = document_pool.starts[document_pool.topic[topicwise]]
@@ -373,19 +374,21 @@ def next_documents(
     parsed_method = parse_method(method)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
-    grades = document_pool.grades(judgments)
+    grades = document_pool.get_grades(judgments)
     is_graded = grades != UNJUDGED
     is_negative = (grades < 0) & is_graded
     is_known = is_graded & ~(is_negative & (negative == "unjudged"))
     n_ahead = 0
     if parsed_method.learns:
-        state = parsed_method.initial_state(document_pool, int(seed))
-        documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
+        state = parsed_method.make_state(document_pool, int(seed))
+        documents = _choose_documents(
+            state, is_known, grades >= rel, int(n), stops_at_unjudged=True
+        )
         if state.has_group_per_topic:
             documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:
-        ranking = parsed_method.ranking(document_pool, int(seed))
+        ranking = parsed_method.rank_documents(document_pool, int(seed))
         unjudged = ranking[~is_known[ranking]]
         topics = document_pool.topic[unjudged]
         documents = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
@@ -403,9 +406,17 @@ def next_documents(
 
 
 def _choose_documents(
-    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
+    state: MethodState,
+    is_known: Bools,
+    is_relevant: Bools,
+    batch: int,
+    *,
+    stops_at_unjudged: bool = False,
 ) -> Indices:
-    """Choose documents in batches, learning after each; with `wait`, stop at unjudged documents."""
+    """Choose documents in batches, learning after each; return all, or those that lack a judgment.
+
+    With `stops_at_unjudged`, a group stops after its first batch with unjudged documents.
+    """
     remaining = np.diff(state.starts)
     active_groups = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]
@@ -416,9 +427,9 @@ def _choose_documents(
             docs = state.choose(groups)
             steps.append((groups, docs))
             # The batch is still completed, as all its documents are judged together.
-            is_done[groups[~is_known[docs]]] = wait
+            is_done[groups[~is_known[docs]]] = stops_at_unjudged
         for groups, docs in steps:
-            selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)
+            selected.append(docs[is_done[groups] & ~is_known[docs]] if stops_at_unjudged else docs)
             judged = docs[is_known[docs] & ~is_done[groups]]
             state.learn(judged, is_relevant[judged])
         remaining[active_groups] -= batch

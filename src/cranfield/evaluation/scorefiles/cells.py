@@ -47,7 +47,7 @@ def is_missing(cell: Any) -> bool:
     return is_absent(cell, NO_SCORE)
 
 
-def read_labels(
+def convert_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty label."""
@@ -256,7 +256,7 @@ class ScorePart:
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
     has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
-    distinction: str = ""  # advice on rows with the same labels
+    repeat_advice: str = ""  # advice on rows with the same labels
 
     def list_labels(self, column: str) -> list[str]:
         """Return the distinct labels of a column, in order of appearance."""
@@ -386,7 +386,7 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
     invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
     for row in invalid[:1].iter_rows(named=True):
         in_shard = "" if row["shard"] is None else f" in {part.axis} {quote(row['shard'])}"
-        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.distinction}"
+        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.repeat_advice}"
         reason = row["problem"] if row["is_first"] else repeat
         raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 

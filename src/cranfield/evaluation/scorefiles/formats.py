@@ -24,11 +24,11 @@ from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
     are_measures,
+    convert_labels,
     find_roles,
     is_missing,
     make_part,
     make_score_frame,
-    read_labels,
     read_numbers,
     resembles_measure,
 )
@@ -117,7 +117,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     frame = frame.filter(is_scored)
     return make_part(
         frame.with_columns(
-            read_labels(frame[name], name, frame["line"]).alias(name) for name in labels
+            convert_labels(frame[name], name, frame["line"]).alias(name) for name in labels
         )
     )
 
@@ -226,11 +226,11 @@ class ScoreTable:
     def get_cells(self, k: int) -> Cells:
         return self.columns.cells(k)
 
-    def read_labels(self, k: int, role: str) -> pl.Series:
+    def convert_labels(self, k: int, role: str) -> pl.Series:
         cells = self.get_cells(k)
         if role == "measure" and mask_absent(cells, NO_SCORE).all():
             return pl.Series([None] * len(cells), dtype=pl.String)  # of an unnamed measure
-        return read_labels(cells, role, self.columns.lines)
+        return convert_labels(cells, role, self.columns.lines)
 
     def get_scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with decimal points."""
@@ -303,9 +303,9 @@ def read_table(table: ScoreTable) -> ScorePart:
     frame = _make_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
     measures = () if "score" in roles else score_columns
-    distinction = _find_distinction(table, frame, roles, {*used, *measures})
+    repeat_advice = _find_distinction(table, frame, roles, {*used, *measures})
     axis = _find_third_axis(table, roles)
-    return replace(part, axis=axis, has_topics=has_topics, distinction=distinction)
+    return replace(part, axis=axis, has_topics=has_topics, repeat_advice=repeat_advice)
 
 
 def _find_distinction(
@@ -388,7 +388,7 @@ def _join_directions(
     all_measures = frame["measure"].unique().to_list()
     measure_of_row = None
     if measure_column is not None:
-        measure_of_row = table.read_labels(measure_column, "measure").to_list()
+        measure_of_row = table.convert_labels(measure_column, "measure").to_list()
     directions: dict[str | None, bool] = {}
     for k, values in columns.items():
         for row, is_lower in enumerate(values):
@@ -500,12 +500,12 @@ def _find_topics(
 ) -> pl.Series | None:
     """Return the topic of each row; None if the table has none, so that rows are numbered."""
     if "topic" in roles:
-        return table.read_labels(roles["topic"], "topic")
+        return table.convert_labels(roles["topic"], "topic")
     role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
     has_index = bool(score_columns) and score_columns[0] == 0 and not table.names[0]
     if role == "system" and has_index:
         # A table with a single row for each system has their means, and an index of its rows.
-        systems = table.read_labels(roles[role], role)
+        systems = table.convert_labels(roles[role], role)
         has_index = len(systems) < 2 or not systems.is_unique().all()
     if role is not None and not has_index:
         raise InputError(
@@ -518,7 +518,7 @@ def _find_topics(
         return None
     name, cells = table.names[0], table.get_cells(0)
     if INDEX_NAME.fullmatch(fold_name(name)):
-        topics = table.read_labels(0, "topic")
+        topics = table.convert_labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
                 f"expected a row for each topic, got rows of measures ({list_some(topics, 3)});"
@@ -534,7 +534,7 @@ def _find_topics(
         return topics
     numbers, n_texts = table.read_numbers(0)
     if n_texts and numbers.is_empty():
-        return table.read_labels(0, "topic")
+        return table.convert_labels(0, "topic")
     if n_texts:
         raise InputError(
             f"the first column, {quote(name)}, has numbers and text; rename it to"
@@ -593,7 +593,7 @@ def _make_frame(
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
     labels: dict[str, Any] = {"system": table.source.stem}
-    labels |= {role: table.read_labels(k, role) for role, k in roles.items() if role != "score"}
+    labels |= {role: table.convert_labels(k, role) for role, k in roles.items() if role != "score"}
     labels["topic"], labels["shard"] = topics, labels.pop(_find_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles

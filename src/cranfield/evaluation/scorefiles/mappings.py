@@ -16,9 +16,9 @@ from cranfield.evaluation.scorefiles.cells import (
     ScoreSource,
     are_measures,
     complete_part,
+    convert_labels,
     make_part,
     make_score_frame,
-    read_labels,
 )
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
@@ -176,9 +176,9 @@ def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
-    read_measures = cache(lambda names: read_labels(names, "measure").to_list())
+    read_measures = cache(lambda names: convert_labels(names, "measure").to_list())
     for name, scores in data.items():
-        [system] = read_labels([name], "system")
+        [system] = convert_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
         if is_frame(scores):
             raise InputError(
@@ -207,7 +207,7 @@ def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
     cells = columns.pop("cell")
-    return make_score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
+    return make_score_frame(columns | {"topic": convert_labels(columns["topic"], "topic")}, cells)
 
 
 _NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topics

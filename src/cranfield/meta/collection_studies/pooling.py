@@ -107,7 +107,7 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
     # The qrels with indices of judgments in place of grades.
     indices = np.full(len(flat), -1, dtype=np.int32)
     indices[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
-    judgments = pool.grades(replace(flat, grades=indices)).astype(np.int64)
+    judgments = pool.get_grades(replace(flat, grades=indices)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
@@ -595,7 +595,7 @@ def pooling(
     tasks: dict[str, Task] = {
         f"{make_part_name(str(method))}-{repeat:05d}": (str(method), repeat)
         for method in parsed_methods
-        for repeat in range(repeats if method.random else 1)
+        for repeat in range(repeats if method.is_random else 1)
     }
     rows = run_parts(
         judge_within_budgets,

@@ -72,7 +72,7 @@ def test_notes_of_every_format(labelled: Path) -> None:
     (labelled / "gaps.csv").write_text(text)
     command = ("labels", "gaps.csv", "--missing", "drop")
     excluded = "1 label without a grade excluded"
-    no_interval = "no confidence interval: at least two topics are required"
+    no_interval = "no confidence interval for one topic: at least two are required"
     data = json.loads(cranfield(labelled, *command, "-f", "json")[0])
     assert {excluded, no_interval, "1 of 2 pairs with one label"} < {*data["notes"]}
     for table, expected in (("workers", [excluded]), ("agreement", [excluded, no_interval])):

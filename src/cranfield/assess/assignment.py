@@ -82,7 +82,7 @@ class JudgingSheets(TableResult):
         format
             `tsv`, `csv` or `jsonl` with an empty column `grade`; :func:`read_qrels` reads the file
             once the grades are filled in. Or `trec`, with lines of topic, 0 and document, to which
-            a grade can be appended. By default the file suffix decides, with `trec` for others.
+            a grade can be appended. By default by the suffix: `trec` if it is none of the others.
 
         Raises
         ------
@@ -181,7 +181,6 @@ def sheets(
     groups = frame.with_row_index("row").group_by("topic", maintain_order=True).agg("row")
     rows_of_topic = {str(topic): np.array(rows) for topic, rows in groups.iter_rows()}
     topics = sort_topics(list(rows_of_topic))
-    # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
     for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)

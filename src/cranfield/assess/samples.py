@@ -93,12 +93,12 @@ def _compute_sen_yates_grundy_terms(
 ) -> Floats:
     """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
-    weighted, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
+    weighted_counts, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
     within_cells = divide(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= n_relevant * (n_sampled - n_relevant)
     squared_differences = n_sampled * cells.sum_before(weighted_squares)
     squared_differences += weighted_squares * cells.sum_before(n_sampled)
-    squared_differences -= 2 * weighted * cells.sum_before(weighted)
+    squared_differences -= 2 * weighted_counts * cells.sum_before(weighted_counts)
     between_cells = divide(1 - cells.dependence, cells.dependence) * squared_differences
     return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
@@ -151,8 +151,6 @@ class Sample(Result):
     >>> drawn = cf.assess.sample(pool, "uniform", size=2)
     >>> drawn
     Sample(uniform(size=2), seed 0: 2 of 3 documents, 1 topic)
-    >>> drawn.inclusion.round(4).tolist()
-    [0.6667, 0.6667, 0.6667]
     >>> drawn.compute_joint_inclusion([0, 0], [0, 1]).round(4).tolist()
     [0.6667, 0.3333]
     """

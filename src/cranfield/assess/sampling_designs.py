@@ -155,8 +155,8 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Samp
     is_count = np.array([isinstance(n, (int, np.integer)) for n in sample_sizes])[label - 1]
     sizes = np.array(sample_sizes, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
-    rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    k = np.where(is_count, np.minimum(sizes, size), rounded)
+    rounded_sizes = np.maximum(1.0, np.floor(sizes * size + 0.5))
+    k = np.where(is_count, np.minimum(sizes, size), rounded_sizes)
     moments = k, k * (k - 1), np.ones(k.size)
     n_drawn = k.astype(np.int64)
     return SamplingCells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
@@ -241,7 +241,7 @@ MAX_ITEMS = 10**15  # Maximum size of a stratum, so that floats represent sizes 
 MAX_SPREAD = 1e100  # Maximum standard deviation, so that its product with a size does not overflow
 
 
-def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) -> Ints:
+def allocation(sizes: Any, spreads: Any, n_labels: int, *, min_labels: int = 2) -> Ints:
     r"""Allocate human labels to strata so that the standard error of the mean is minimal.
 
     .. math:: n_h \propto N_h s_h
@@ -259,7 +259,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     spreads
         Standard deviation of the human labels in each stratum, assumed or from a pilot sample; if
         all are equal, the allocation is proportional to size.
-    labels
+    n_labels
         Total number of human labels.
     min_labels
         Minimum number of labels of each stratum; a standard error requires two.
@@ -272,7 +272,8 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     Raises
     ------
     PolicyError
-        For invalid sizes or spreads, and `labels` below the sum of minimums or above that of sizes.
+        For invalid sizes or spreads, and `n_labels` below the sum of minimums or above the sum of
+        sizes.
 
     Examples
     --------
@@ -294,15 +295,15 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
         raise PolicyError(f"{expected}, got {quote(spreads)}")
     check_integer("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
-    check_integer("labels", labels, int(low.sum()), int(size.sum()))
+    check_integer("n_labels", n_labels, int(low.sum()), int(size.sum()))
     weight = size * spread
     if not weight.any():
         weight = size
-    exact = _distribute(weight, low, size, labels)
-    n_labels = np.floor(exact + 1e-9)
-    order = np.lexsort((n_labels - exact, n_labels >= size))
-    n_labels[order[: int(labels - n_labels.sum())]] += 1
-    return n_labels.astype(np.int64)
+    exact_counts = _distribute(weight, low, size, n_labels)
+    counts = np.floor(exact_counts + 1e-9)
+    order = np.lexsort((counts - exact_counts, counts >= size))
+    counts[order[: int(n_labels - counts.sum())]] += 1
+    return counts.astype(np.int64)
 
 
 def _distribute(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:

@@ -276,7 +276,9 @@ class Budget(Rule):
     source = _SOURCE
     template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
-    draws: float = parameter(10.0, number(0), "mean relevant documents in an equal random sample")
+    draws: float = parameter(
+        10.0, number(0), "mean number of relevant documents in a random sample of the same size"
+    )
     proportion: float = parameter(
         0.75, number(0, 1), "proportion of the pool at which it always stops"
     )

@@ -225,9 +225,9 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
         return cli.parse_grades(grades)
-    from cranfield.assess.judges.reading import read_scale
+    from cranfield.assess.judges.reading import parse_scale
 
-    return read_scale(grades, min_grade=-(10**9)).grades
+    return parse_scale(grades, min_grade=-(10**9)).grades
 
 
 def _parse_columns(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, check_choice, quote, warn
-from cranfield.base.text import inflect
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import find_label_positions
 from cranfield.sources.columns import (
@@ -113,7 +113,7 @@ class JudgedAnswers(Scorable):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Ids of all topics with nuggets."""
+        """Ids of all topics with gold nuggets."""
         return self.nuggets.topics
 
     def total(self, values: Floats) -> Floats:
@@ -200,8 +200,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        For answers without nuggets to topics without nuggets, which are excluded, and for systems
-        without a row for a topic with nuggets: the missing answer counts as 0.
+        For answers without nuggets to topics without gold nuggets, which are excluded, and for
+        systems without a row for a topic with gold nuggets: the missing answer counts as 0.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     skipped_topics = unknown_rows["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
-    source = ", ".join(dict.fromkeys(table.source for table in tables))
+    source = list_some(dict.fromkeys(table.source for table in tables), 3)
     check_topics(systems, {*frame["system"]}, skipped_topics, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, is_answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
@@ -381,13 +381,11 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             system = run or name or get_stem(file)
             is_name_used |= run is None
             if (topic, system) in answered_cells:
-                raise table.make_row_error(
-                    row, f"is a second answer of system {quote(system)}", topic
-                )
+                reason = f"expected one answer of system {quote(system)}, got a second"
+                raise table.make_row_error(row, reason, topic)
             answered_cells.add((topic, system))
-            nuggets, n_failed = _read_labels(
-                labels, partial(table.make_row_error, row, topic=topic)
-            )
+            make_error = partial(table.make_row_error, row, topic=topic)
+            nuggets, n_failed = _read_labels(labels, make_error)
             n_failed_labels[table.source] += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:

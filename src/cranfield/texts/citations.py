@@ -36,7 +36,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     if not all(isinstance(r, Mapping) and _find_sentences(r) is not None for r in records):
         if isinstance(data, list):
             return None
-        names = list_some(map(quote, data), 5) if isinstance(data, Mapping) else "another value"
+        names = list_some(map(quote, data), 5) if isinstance(data, dict) else f"value {quote(data)}"
         raise InputError(
             "expected a table of citations (topic, system, sentence, citation, support) or answers"
             f" of TREC RAG (topic_id, run_id, references, answer), got JSON with {names}",
@@ -54,7 +54,8 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
             if isinstance(citations, Mapping):
                 citations = list(citations)
             if not isinstance(citations, list):
-                reason = f"answer {row + 1}: expected text and citations in sentence {number}"
+                expected = f"answer {row + 1}: expected a list of citations in sentence {number}"
+                reason = f"{expected}, got {quote(citations or sentence)}"
                 raise InputError(reason, source=source, topic=str(topic))
             documents = [_find_document(item, references) for item in citations]
             if None in documents:
@@ -303,16 +304,16 @@ def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
     """Warn of rows of support that match no citation."""
     keys = ["topic", "sentence", "citation"]
     is_general = pl.col("system").is_null()
-    unmatched = pl.concat(
+    unmatched_rows = pl.concat(
         [
             support.frame.filter(is_general).join(citations, on=keys, how="anti"),
             support.frame.filter(~is_general).join(citations, on=[*keys, "system"], how="anti"),
         ]
     )
-    if unmatched.height:
-        topic, sentence, doc = unmatched.select(keys).row(0)
-        labels = f"{unmatched.height:,} of {inflect(support.frame.height, 'label')} of support"
-        verb = "matches" if unmatched.height == 1 else "match"
+    if unmatched_rows.height:
+        topic, sentence, doc = unmatched_rows.select(keys).row(0)
+        labels = f"{unmatched_rows.height:,} of {inflect(support.frame.height, 'label')} of support"
+        verb = "matches" if unmatched_rows.height == 1 else "match"
         example = f"topic {quote(topic)}, sentence {quote(sentence)}, citation {quote(doc)}"
         warn(f"{support.source}: {labels} {verb} no citation ({example})")
 

@@ -221,7 +221,7 @@ def test_repeated_labels_are_not_agreement() -> None:
 NOTED = [
     ([[1, 1], [1, 1]], ["a", "b"], "undefined"),
     ([[1, NONE], [NONE, 0]], ["a", "b"], "undefined"),
-    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two topics are required"),
+    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two are required"),
     ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "without a confidence interval"),
     ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are approximate"),
 ]

@@ -115,3 +115,9 @@ def test_repeats_and_labels_without_relevance() -> None:
         aware({"q": {"d": 1}}, read_labels(rows, repeats="keep"), "AP")
     with pytest.raises(CranfieldError, match="random assessors require"):
         aware({"q": {"d": 1}}, read_labels([("q", "d", "w", 0)]), "AP", weights="rmse")
+
+
+def test_only_grade_0() -> None:
+    labels = read_labels({"ann": {"q": {"a": 0}}, "bob": {"q": {"a": 0}}})
+    with pytest.raises(PolicyError, match="a grade above 0, got grade 0 only"):
+        aware({"q": {"a": 2, "b": 1}}, labels, "RR")

@@ -285,7 +285,6 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     unit_columns = {*range(n_levels), *columns["topic"], *columns["doc"]}
     ids = [frame.columns[k] for k in sorted(unit_columns)]
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
-    # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
     if columns["grade"] and not columns["worker"] and len(ratings.columns) > 2:
         raise InputError(

@@ -62,18 +62,22 @@ class Agreement(Result):
     has_units
         Whether a topic has units with at least two labels; shape (topics, comparisons).
     notes
-        Notes on undefined values, missing intervals and repeated labels.
+        Notes on undefined values, on missing or approximate intervals, and on labels.
     is_pairwise
-        Whether pairs of assessors were compared.
+        Whether each comparison is of a pair of assessors; False for differences.
     is_difference
         Whether the values are differences of agreement.
     """
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column("Assessors, or their number; absent if pairs are compared.", key=True),
-        "first": Column("First assessor of a pair; absent unless pairs are compared.", key=True),
-        "second": Column("Second assessor of a pair; absent unless pairs are compared.", key=True),
+        "assessors": Column(
+            "Assessors or their number, or two comparisons whose difference is the value; absent if"
+            " rows are pairs.",
+            key=True,
+        ),
+        "first": Column("First assessor of a pair; absent unless rows are pairs.", key=True),
+        "second": Column("Second assessor of a pair; absent unless rows are pairs.", key=True),
         "measure": Column("Measure of agreement.", key=True),
         "value": Column(
             "Value of the coefficient, or the difference of two values; null if undefined."
@@ -140,7 +144,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            For other measures, topics or options of intervals, or other numbers of comparisons.
+            If the measures, topics, options of intervals or numbers of comparisons do not match.
 
         Examples
         --------
@@ -221,7 +225,7 @@ class Agreement(Result):
         if self.interval == "none":
             return notes
         if (self.topics == 1).any():
-            notes.append("no confidence interval: at least two topics are required")
+            notes.append("no confidence interval for one topic: at least two are required")
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
             notes.append(
                 f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
@@ -235,13 +239,13 @@ class Agreement(Result):
         n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_excluded and self.interval == "bootstrap":
             notes.append(
-                f"{inflect(n_excluded, 'resample')} of the topics with undefined values, which"
-                " their confidence intervals exclude"
+                f"{inflect(n_excluded, 'resample')} of the topics with undefined values, excluded"
+                " from the intervals of these values"
             )
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
-        """Return a data frame of the agreement of pairs; cells without a comparison are null.
+        """Return a data frame of the agreement of pairs; null if not compared or undefined.
 
         Parameters
         ----------
@@ -386,8 +390,8 @@ def agreement_of(
     interval
         Method for the confidence intervals over topics. `jackknife`: t intervals from the values
         without each topic, on the scale of :math:`\ln(1 - \theta)`, with lower bounds of at least
-        -1 (AC2 has none); for proportions, on the scale of log odds. `bootstrap`: percentiles over
-        resampled topics. `none`: no intervals.
+        -1 (AC2 has none); for proportions, on the scale of log odds unless a value is 0 or 1.
+        `bootstrap`: percentiles over resampled topics. `none`: no intervals.
     confidence
         Confidence level of the intervals.
     resamples
@@ -407,7 +411,8 @@ def agreement_of(
     PolicyError
         For unknown or invalid options, and ratings that are not numbers.
     CranfieldError
-        For a single assessor, infinite or unknown grades, no common units, and too large tables.
+        For a single assessor, infinite or unknown grades, pairs without a common unit, and too
+        large tables.
 
     Notes
     -----

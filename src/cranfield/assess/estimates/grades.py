@@ -192,10 +192,9 @@ def _note_unjudged_topics(human: Qrels, judge: Judge) -> list[str]:
 
 def _match_grades(human: Qrels, judge: Judge, min_grade: int) -> tuple[Any, Any]:
     """Return the label of each pair that a judge labelled, and its human grade, NaN if missing."""
-    pairs = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
-    judgments = human.to_polars().select(
-        "topic", "doc", pl.col("grade").clip(min_grade).cast(pl.Float64)
-    )
+    grade = pl.col("grade")
+    pairs = judge.labels.to_polars().select("topic", "doc", grade.alias("label"))
+    judgments = human.to_polars().select("topic", "doc", grade.clip(min_grade).cast(pl.Float64))
     unlabelled = judgments.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)

@@ -67,17 +67,18 @@ class PPIMeans(Result):
     alpha
         One minus the confidence level.
     folds, seed
-        Number of folds and seed of cross-fitting; 0 folds if lambda was set.
+        Maximum number of folds and seed of cross-fitting; 0 folds if lambda was set.
     """
 
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error; also 0 if sampled values do not vary, although that is not exact."
+            "Standard error; 0 also if the sampled values are equal, although it is then unknown."
         ),
         "low": Column(
-            "Lower confidence bound; NaN if sampled values do not vary, unless grades or complete."
+            "Lower confidence bound; NaN if the sampled values are equal, unless they are grades or"
+            " complete."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(

@@ -181,7 +181,8 @@ class PPIScores(Result):
             " labels alone",
         ]
         if self.means.folds:
-            notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
+            folds = f"at most {self.means.folds} folds, seed {self.means.seed}"
+            notes.append(f"lambda: cross-fitting with {folds}")
         if len(self.systems) == 2:
             [row] = self.differences(self.systems[0]).to_dicts()
             bounds = format_interval(row["low"], row["high"])
@@ -292,8 +293,8 @@ def ppi_scores(
     lambda_
         Weight of the judge, from 0 (human labels only) to 1; by default learned for each system.
     folds, seed
-        Number of folds of cross-fitting (for the unit `document`, at least 2), and seed of the
-        random numbers, which also distribute unjudged topics over the values of `scores`.
+        Maximum number of folds of cross-fitting (for the unit `document`, 2 or more), and seed of
+        the random numbers, which also distribute unjudged topics over the values of `scores`.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics
@@ -350,18 +351,15 @@ def ppi_scores(
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
     panel = read_panel(human, judges, scale, clip, extends_scale=True)
+    inputs = runs, panel, parsed, fit, options
     estimates: TopicEstimates | DocumentEstimates
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores, notes = _estimate_by_topic(
-            runs, panel, parsed, fit, options
-        )
+        estimates, topics, judge_scores, notes = _estimate_by_topic(*inputs)
         values = estimates.compute_topic_values()
     else:
-        estimates, judge_scores, notes = _estimate_by_document(
-            runs, panel, parsed, fit, options, fixed_topics
-        )
+        estimates, judge_scores, notes = _estimate_by_document(*inputs, fixed_topics)
         topics, values = judge_scores.topics, estimates.values
     means = estimates.compute_means()
     counts = {"judged by people": int(means.human[0]), "of": means.n_items}
@@ -575,7 +573,8 @@ class PPIAnswers(TableResult):
         Raises
         ------
         PolicyError
-            For an unknown or single system, or if people labelled answers to different topics.
+            For an unknown baseline, for one system, or if people labelled answers of two systems to
+            different topics.
         """
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
@@ -635,8 +634,8 @@ def ppi_answers(
     Raises
     ------
     InputError
-        For an answer that people labelled but the judge did not, or of which they labelled another
-        number of nuggets, sentences or citations.
+        For an answer that people labelled but the judge did not, and if they labelled different
+        numbers of nuggets, sentences or citations of an answer.
     PolicyError
         For fewer than 3 labels of a system (2 with `lambda_`), unequal types, or invalid options.
 
@@ -650,9 +649,7 @@ def ppi_answers(
     """
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
-        raise PolicyError(
-            f"human labels and those of the judge must have the same type, got {kinds}"
-        )
+        raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
     [parsed] = parse_measures(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values

@@ -67,13 +67,11 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
         variance = (n_topics - 1) / n_topics * (changes**2).sum(axis=0)
         design_effect = np.maximum(1.0, variance / (proportion * (1 - proportion) / n_labels))
     is_extreme = (proportion == 0) | (proportion == 1)
-    effective_size = np.where(
-        is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
-    )
+    deflated_size = n_labels / np.where(is_extreme, 1.0, design_effect)
+    effective_size = np.where(is_extreme, n_topics, deflated_size)
     df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
-    low, high = compute_wilson(
-        proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
-    )
+    quantile = stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
+    low, high = compute_wilson(proportion, effective_size, quantile)
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
@@ -427,13 +425,13 @@ def compare_judges(
     names = tuple(judge.name for judge in panel.judges)
     notes = [*panel.notes, *_note_unequal_sampling(panel.human)]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
-        if undefined := ", ".join(compress(functions, is_undefined)):
-            notes.append(f"{name}: {undefined} undefined, as all (binary) grades are equal")
+        if undefined_names := ", ".join(compress(functions, is_undefined)):
+            notes.append(f"{name}: {undefined_names} undefined, as all (binary) grades are equal")
     for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
-        used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.min_grade for axis in (1, 0)]
-        (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
+        grades = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.min_grade for axis in (1, 0)]
+        (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in grades]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
-        is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS
+        is_binary = [*grades[1]] == [0, 1] and len(grades[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(
                 f"{judge.name}: people use grades {low_human} to {high_human}, the judge"

@@ -214,7 +214,8 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by human labels": Column(
-                "Mean score by human labels, negated if lower is better; of logs if geometric."
+                "Mean score by human labels, negated if lower is better; mean logarithm of scores"
+                " for a geometric mean."
             ),
             "by judge": Column("Mean score by the judge's labels, computed in the same way."),
             "human rank": Column("Rank by human labels, from 1; equal means share a rank."),

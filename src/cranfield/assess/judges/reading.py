@@ -228,7 +228,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     is_graded = table.frame["grade"].is_not_null()
     table, rows = table.gather(is_graded.arg_true()), rows.filter(is_graded)
     if not table.frame.height:
-        reason = "expected answers with grades, got none with the words or pattern of grades"
+        reason = "expected answers with grades, got none that grades=... maps to a grade"
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
@@ -293,7 +293,7 @@ class GradeScale:
         return [f"{''.join(names[:k])}|{''.join(names[k:])}" for k in range(1, len(names))]
 
 
-def read_scale(scale: Any, min_grade: int = 0) -> GradeScale:
+def parse_scale(scale: Any, min_grade: int = 0) -> GradeScale:
     """Parse a scale from `(0, 3)`, a range, or the text `0..3`; refuse grades below `min_grade`."""
     if isinstance(scale, GradeScale):
         return scale
@@ -331,7 +331,7 @@ def read_panel(
 ) -> Panel:
     """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
-    scale = None if scale is None else read_scale(scale)
+    scale = None if scale is None else parse_scale(scale)
     human_labels = read_qrels(human, subtopics=False).merge_subtopics()
     judge_list = read_judges(judges)
     if scale is None:
@@ -368,23 +368,21 @@ def read_panel(
 
 def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
     """Refuse or clip grades outside the scale, among those of the mask."""
-    labels = judge.labels
-    is_outside = ((labels.grades < scale.min_grade) | (labels.grades > scale.max_grade)) & mask
+    labels, grades = judge.labels, judge.labels.grades
+    is_outside = ((grades < scale.min_grade) | (grades > scale.max_grade)) & mask
     if not is_outside.any():
         return judge
     if not clip:
         row = int(is_outside.argmax())
-        grade = labels.grades[row]
+        grade = grades[row]
         advice = "use clip=True to clip grades"
         if grade >= 0:
             advice += ", or scale='...' to set another scale"
         message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
         raise make_row_error(labels, message, row)
-    clipped = np.where(
-        is_outside, np.clip(labels.grades, scale.min_grade, scale.max_grade), labels.grades
-    )
+    clipped_grades = np.where(is_outside, grades.clip(scale.min_grade, scale.max_grade), grades)
     n_clipped = judge.n_clipped + int(is_outside.sum())
-    return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
+    return replace(judge, labels=replace(labels, grades=clipped_grades), n_clipped=n_clipped)
 
 
 MAX_GAPS = 0.2  # Proportion of documents with a label of one side only, above which notes are added
@@ -446,7 +444,9 @@ def find_judged_topics(qrels: Qrels) -> set[str]:
 
 
 def set_highest_grade(judged: JudgedRuns, max_grade: int) -> JudgedRuns:
-    """Set the highest grade of the scale of judged runs."""
+    """Set the highest grade of the scale of judged runs; refuse a scale without relevant grades."""
+    if max_grade < 1:
+        raise PolicyError("scores require a scale with a grade above 0, got grade 0 only")
     judgments = replace(judged.judgments, max_grade=max_grade)
     policies = replace(judged.policies, max_grade=max_grade)
     return replace(judged, judgments=judgments, policies=policies, views={})

@@ -149,8 +149,8 @@ def aware(
         0). Without gold judgments: the distance of an assessor's scores from those of random
         assessors, as `rmse`, the root mean square difference, or `tau_ap`, 1 minus tau AP
         of the two rankings of systems. Or numbers, 0 or more, of shape (assessors,) or (assessors,
-        topics), in the order of the topics of the scores, or a mapping or pandas series by
-        assessor.
+        topics), in the order of `labels.workers` and of the topics of the scores; or a mapping or
+        pandas series by assessor.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by

@@ -37,7 +37,7 @@ TIES = {
     "drop": "no grade",
     "random": "a random tied grade",
 }
-"""Policies for tied pairs, and what a tied pair gets."""
+"""Policies for ties, and the grade of a tied pair."""
 
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "half-up": lambda grade: np.floor(grade + 0.5),
@@ -78,8 +78,8 @@ class Consensus(Result):
     has_gold
         Whether a pair has a gold grade; shape (pairs,).
     evidence, get_label_evidence
-        Votes (majority, wawa) or log evidence (other methods) for each grade by pair, and a
-        function that returns the same by label.
+        Votes (majority, wawa) or log evidence (other methods) for each grade by pair, shape (pairs,
+        grades), and a function that returns them by label, shape (labels, grades).
     settings
         Options of the method.
     parameters
@@ -126,7 +126,7 @@ class Consensus(Result):
     def log_likelihood(self) -> float:
         """Final log-likelihood, without priors of parameters; NaN for `majority` and `wawa`.
 
-        For variational MACE it is computed from geometric means of the parameters, unscaled.
+        For variational MACE, parameters are geometric means, which do not sum to 1.
         """
         if not self.objective.size:
             return float("nan")
@@ -156,11 +156,10 @@ class Consensus(Result):
             order = self.labels.docs.gather(rows).arg_sort().to_numpy()
             for code in np.unique(codes):
                 topic_rows = rows[order[codes[order] == code]]
-                draws = make_named_stream(self.seed, self.labels.topics[code]).random(
-                    topic_rows.size
-                )
+                stream = make_named_stream(self.seed, self.labels.topics[code])
                 is_tied = is_best[topic_rows]
-                choice = np.floor(draws * is_tied.sum(axis=1)).astype(np.int64)
+                choice = stream.random(topic_rows.size) * is_tied.sum(axis=1)
+                choice = np.floor(choice).astype(np.int64)
                 level[topic_rows] = (np.cumsum(is_tied, axis=1) > choice[:, None]).argmax(axis=1)
         return level
 
@@ -462,7 +461,7 @@ class LeadRule:
     c
         C, above 0; a larger C requires more labels.
     epsilon
-        Smallest lead per label that is worth waiting for, 0 or more.
+        Reduction of the required lead by each label, 0 or more.
 
     Notes
     -----

@@ -281,15 +281,13 @@ def one_coin(
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.compute_expected_counts(posterior)
         n_correct = np.diagonal(counts, axis1=1, axis2=2).sum(axis=1)
-        return compute_proportions(n_correct, n_labels, 1 / n_grades), crowd.estimate_prior(
-            posterior
-        )
+        accuracy = compute_proportions(n_correct, n_labels, 1 / n_grades)
+        return accuracy, crowd.estimate_prior(posterior)
 
     def make_table(accuracy: Floats) -> Floats:
-        p_wrong = np.clip((1 - accuracy) / max(1, n_grades - 1), 0, None)
-        return np.where(
-            np.eye(n_grades, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None]
-        )
+        p_correct = accuracy[:, None, None]
+        p_wrong = np.clip((1 - p_correct) / max(1, n_grades - 1), 0, None)
+        return np.where(np.eye(n_grades, dtype=bool), p_correct, p_wrong)
 
     def expect(state: tuple[Floats, Floats]) -> ExpectationStep:
         return crowd.expect(make_table(state[0]), state[1])

@@ -336,15 +336,11 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     """Refuse repeated labels whose rows may not be in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
     is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
-    column_index = next(
-        (k for k, name in enumerate(table.names) if fold_name(name) in _TIMES), None
-    )
-    if (
-        column_index is None
-        or labels["order"].null_count() < labels.height
-        or not is_repeated.any()
-    ):
+    is_time = [fold_name(name) in _TIMES for name in table.names]
+    has_order = labels["order"].null_count() < labels.height
+    if not any(is_time) or has_order or not is_repeated.any():
         return
+    column_index = is_time.index(True)
     texts = pl.Series([str(cell).strip() for cell in table.get_column(column_index)])
     seconds = texts.cast(pl.Float64, strict=False)
     has_text = seconds.null_count() > 0

@@ -371,9 +371,8 @@ class BanditState(DocumentState):
         values = self.method.compute_values(self, groups)
         values = np.where(self.n_left[groups] > 0, values, -np.inf)
         is_best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
-        run = (
-            is_best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(is_best, groups)
-        )
+        is_random = self.method.ties == "random"
+        run = self.draw_run(is_best, groups) if is_random else is_best.argmax(axis=1)
         cells = groups * values.shape[1] + run
         cell_list = cells.tolist()
         for cell in cell_list:
@@ -477,10 +476,10 @@ class UcbTuned(Bandit):
 
 
 class ThompsonSampling(Bandit):
-    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), with R of N relevant.
+    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R).
 
-    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
-    multiplies its earlier counts by `rate`.
+    R of the N judged documents of the run are relevant. Each judgment multiplies its earlier counts
+    by `rate`.
     """
 
     name = "Thompson"
@@ -499,8 +498,7 @@ class ThompsonSampling(Bandit):
 class MaxMean(Bandit):
     """Choose from the run with the highest (1 + R)/(2 + N), with R of N judged documents relevant.
 
-    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
-    multiplies its earlier counts by `rate`.
+    Each judgment of a run multiplies its earlier counts R and N by `rate`.
     """
 
     name = "MaxMean"

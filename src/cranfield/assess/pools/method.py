@@ -125,7 +125,7 @@ class ReciprocalRankFusion(Method):
 
 
 class Borda(Method):
-    """Order by points: n - r at rank r of n documents; unranked documents share other points."""
+    """Order by points: n - r at rank r of n documents; unranked documents share the remainder."""
 
     name = "Borda"
     aliases = ("Borda-count",)

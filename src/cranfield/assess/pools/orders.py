@@ -131,10 +131,9 @@ class Order(Result):
         return np.asarray(n_relevant[ends] - n_relevant[start])
 
     def select_judgments(self, budget: int, *, overall: bool = False) -> Qrels:
-        """Return the judgments within a budget, in order of judging.
+        """Return the judgments within a budget, as for :meth:`mask_budget`, in order of judging.
 
-        The budget is as for :meth:`mask_budget`. Unjudged documents count towards the budget, but
-        have no judgment.
+        Unjudged documents count towards the budget, but have no judgment.
 
         Raises
         ------
@@ -240,15 +239,15 @@ def order(
         is_topicwise = state.has_group_per_topic
     else:
         sequence = parsed_method.rank_documents(document_pool, int(seed))
-    topicwise = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
+    documents = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
     if is_topicwise:
-        starts = document_pool.starts[document_pool.topic[topicwise]]
-        sequence = topicwise[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
+        starts = document_pool.starts[document_pool.topic[documents]]
+        sequence = documents[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
     return Order(
         pool=document_pool,
         method=parsed_method,
         seed=int(seed),
-        documents=topicwise,
+        documents=documents,
         sequence=sequence,
         grades=grades,
         rel=int(rel),
@@ -381,9 +380,7 @@ def next_documents(
     n_ahead = 0
     if parsed_method.learns:
         state = parsed_method.make_state(document_pool, int(seed))
-        documents = _choose_documents(
-            state, is_known, grades >= rel, int(n), stops_at_unjudged=True
-        )
+        documents = _choose_documents(state, is_known, grades >= rel, int(n), stops=True)
         if state.has_group_per_topic:
             documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
@@ -406,32 +403,24 @@ def next_documents(
 
 
 def _choose_documents(
-    state: MethodState,
-    is_known: Bools,
-    is_relevant: Bools,
-    batch: int,
-    *,
-    stops_at_unjudged: bool = False,
+    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, stops: bool = False
 ) -> Indices:
-    """Choose documents in batches, learning after each; return all, or those that lack a judgment.
-
-    With `stops_at_unjudged`, a group stops after its first batch with unjudged documents.
-    """
-    remaining = np.diff(state.starts)
-    active_groups = np.flatnonzero(remaining)
-    selected = [np.zeros(0, dtype=np.intp)]
+    """Choose documents in batches, learning after each; if `stops`, stop at unjudged documents."""
+    n_remaining = np.diff(state.starts)
+    active_groups = np.flatnonzero(n_remaining)
+    batches = [np.zeros(0, dtype=np.intp)]
     while active_groups.size:
-        steps, is_done = [], np.zeros(remaining.size, dtype=bool)
-        for i in range(min(batch, int(remaining[active_groups].max()))):
-            groups = active_groups[remaining[active_groups] > i]
+        steps, is_done = [], np.zeros(n_remaining.size, dtype=bool)
+        for i in range(min(batch, int(n_remaining[active_groups].max()))):
+            groups = active_groups[n_remaining[active_groups] > i]
             docs = state.choose(groups)
             steps.append((groups, docs))
             # The batch is still completed, as all its documents are judged together.
-            is_done[groups[~is_known[docs]]] = stops_at_unjudged
+            is_done[groups[~is_known[docs]]] = stops
         for groups, docs in steps:
-            selected.append(docs[is_done[groups] & ~is_known[docs]] if stops_at_unjudged else docs)
-            judged = docs[is_known[docs] & ~is_done[groups]]
-            state.learn(judged, is_relevant[judged])
-        remaining[active_groups] -= batch
-        active_groups = active_groups[~is_done[active_groups] & (remaining[active_groups] > 0)]
-    return np.concatenate(selected)
+            batches.append(docs[is_done[groups] & ~is_known[docs]] if stops else docs)
+            judged_docs = docs[is_known[docs] & ~is_done[groups]]
+            state.learn(judged_docs, is_relevant[judged_docs])
+        n_remaining[active_groups] -= batch
+        active_groups = active_groups[~is_done[active_groups] & (n_remaining[active_groups] > 0)]
+    return np.concatenate(batches)

@@ -326,8 +326,8 @@ def pool(
     InputError
         If a run cannot be read, if there are no runs, or if two runs have the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, or above that of a pool; for unknown ties or
-        contributors; and for `topics` together with a pool.
+        For a depth below 1, or above 1,000,000,000 or the depth of a given pool; for unknown ties
+        or contributors; and for `topics` together with a pool.
 
     Notes
     -----
@@ -344,7 +344,7 @@ def pool(
     if isinstance(runs, Pool):
         if topics is not None:
             raise PolicyError("topics requires runs, got a pool")
-        pooled = runs.to_depth(depth)
+        document_pool = runs.to_depth(depth)
     else:
         check_integer("depth", depth, 1, MAX_DEPTH)
         check_choice("ties", ties, TIES)
@@ -360,8 +360,8 @@ def pool(
         name_order = sorted(range(len(tops)), key=names.__getitem__)
         topic_names = list_topics(tops)
         sorted_tops, ids = number_jointly([tops[i] for i in name_order], topic_names)
-        pooled = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
-    return pooled if contributors is None else pooled.select_systems(contributors)
+        document_pool = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
+    return document_pool if contributors is None else document_pool.select_systems(contributors)
 
 
 def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunTop]:

@@ -40,11 +40,11 @@ from cranfield.sources.text import parse_json, parse_json_lines
 from cranfield.sources.values import parse_number
 
 
-def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
+def read_json(text: str, source: ScoreSource, *, is_jsonl: bool) -> ScorePart:
     """Read JSON or JSON lines: an object with a key per system, or an array of rows."""
     parsed: Any
     line_numbers = None
-    if lines:
+    if is_jsonl:
         parsed, line_numbers = parse_json_lines(text, source.name)
         if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A single line may be the complete object of scores rather than a row.
@@ -56,7 +56,7 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         parsed = unwrap_pandas(parsed, SCORES, source.name)
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
-    if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
+    if not is_jsonl and not (isinstance(parsed, list) and any(isinstance(r, dict) for r in parsed)):
         raise InputError("expected an object or an array of objects in JSON")
     columns = read_record_columns(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
@@ -103,7 +103,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
-    nested = {
+    nested_values = {
         name: scores
         for name, scores in data.items()
         if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
@@ -111,8 +111,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     # A text among objects belongs to the report of another tool, such as its version.
     texts = [value for value in data.values() if isinstance(value, str)]
     has_texts = any(parse_number(text) is None for text in texts)
-    if nested or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
-        refuse_nested(nested or data)
+    if nested_values or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
+        refuse_nested(nested_values or data)
     systems = _arrange_by_system(data, source)
     topic_names = _list_keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     warn_if_transposed(source, [*map(str, systems)], topic_names)

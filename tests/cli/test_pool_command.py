@@ -37,7 +37,7 @@ def test_reports(campaign: Path) -> None:
     ]
     said = cf.assess.stopping_by_topic(pool, campaign / "some.txt", ["RecallTest"])
     values = rows.filter(rule="RecallTest")["value"].to_list()
-    assert values == [one.verdicts()[0].value for one in said.values()]
+    assert values == [one.list_verdicts()[0].value for one in said.values()]
     out, _ = cranfield(campaign, "pool", "s?.run", *args)
     assert "not a valid p-value" in out
 

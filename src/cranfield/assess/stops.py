@@ -305,7 +305,7 @@ class _CountsByRule(dict[str, int | None]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Decision of a rule after some judgments; returned by :meth:`Stopping.verdicts`.
+    """Decision of a rule after some judgments; returned by :meth:`Stopping.list_verdicts`.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ class Stopping(Result):
         stops = (int(self.after[stop.argmax()]) if stop.any() else None for stop in self.stop)
         return _CountsByRule(zip(map(str, self.rules), stops, strict=True))
 
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def list_verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last judgment."""
         frame = self._frame().rename({"judged": "n_judged", "relevant": "n_relevant"})
         last_rows = frame[self.after.size - 1 :: self.after.size].to_dicts()
@@ -438,7 +438,7 @@ def stopping(
     >>> decisions = stopping(labels, ["RecallTest(confidence=0.8)", "knee"], total=22)
     >>> decisions
     Stopping(20 judgments of 22: RecallTest(confidence=0.8) after 19, Knee not yet)
-    >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
+    >>> [round(verdict.value, 4) for verdict in decisions.list_verdicts()]
     [0.1111, 12.0]
     """
     check_arguments(stopping, locals())

@@ -173,7 +173,7 @@ def labels(
         frames["agreement"] = agreement.to_polars()
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")
-        tables.append(agreement.table(limit=MAX_PAIRS))
+        tables.append(agreement.make_table(limit=MAX_PAIRS))
         notes += agreement.notes if result_output.writes_frame("agreement") else ()
         has_matrix = agreement.is_pairwise and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:

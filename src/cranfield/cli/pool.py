@@ -381,7 +381,7 @@ def _report_stopping(
     rows = pl.DataFrame(
         {"topic": topic, **vars(verdict)}
         for topic, decisions in stopping.items()
-        for verdict in decisions.verdicts()
+        for verdict in decisions.list_verdicts()
     ).rename({"n_judged": "judged", "n_relevant": "relevant"}, strict=False)
     topics = inflect(len(stopping), "topic")
     lines = [

@@ -89,7 +89,7 @@ def test_table_of_judges() -> None:
         for topic, docs in gold.items()
     }
     comparison = cf.assess.compare_judges(gold, {"llm": judge}, scale=(0, 2))
-    table = comparison.distributions()
+    table = comparison.tabulate_distributions()
     assert (table["judge"] == "llm").all()
     values = dict(table.select("measure", "value").iter_rows())
 

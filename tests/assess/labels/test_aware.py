@@ -86,7 +86,7 @@ def test_an_assessor_at_random_counts_less(kind: str, by: str) -> None:
     found = aware(given, labels, "AP", **options)
     mean = found.settings["aware"]["mean weight"]
     assert min(mean, key=mean.__getitem__) == "w4"
-    squared = aware(given, labels, "AP", squared=True, **options)
+    squared = aware(given, labels, "AP", squares_distances=True, **options)
     assert squared.settings["aware"]["mean weight"]["w4"] < mean["w4"]
 
 

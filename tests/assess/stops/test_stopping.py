@@ -100,12 +100,12 @@ def test_two_at_once_and_in_words() -> None:
         LABELS, ["RecallTest(recall=0.8)", "knee(min_judgments=10)"], total=60, every=25
     )
     assert asked.after.tolist() == [25, 50]
-    first, second = asked.verdicts()
+    first, second = asked.list_verdicts()
     assert (first.n_judged, first.n_relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
     assert second.reason.startswith("the bend (slope ratio) of the gain curve is 20; the rule")
     assert asked.to_polars().height == 4
-    everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
+    everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).list_verdicts()[0]
     assert everything.stop
     assert everything.value == 0
 

@@ -78,7 +78,7 @@ class PPIMeans(Result):
         ),
         "low": Column(
             "Lower confidence bound; NaN if the sampled values are equal, unless they are grades or"
-            " complete."
+            " (with strata) complete."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(

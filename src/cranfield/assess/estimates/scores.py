@@ -184,7 +184,7 @@ class PPIScores(Result):
             folds = f"at most {self.means.folds} folds, seed {self.means.seed}"
             notes.append(f"lambda: cross-fitting with {folds}")
         if len(self.systems) == 2:
-            [row] = self.differences(self.systems[0]).to_dicts()
+            [row] = self.estimate_differences(self.systems[0]).to_dicts()
             bounds = format_interval(row["low"], row["high"])
             interval = f"{level} interval {bounds}" if bounds else "no interval"
             notes.append(
@@ -194,7 +194,7 @@ class PPIScores(Result):
             )
         return [replace(format_table(self._frame(), title, self.columns), notes=notes)]
 
-    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+    def estimate_differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         If the unit is `topic`, a difference is estimated like a score, with its own lambda, so that
@@ -564,11 +564,11 @@ class PPIAnswers(TableResult):
     notes: tuple[str, ...]
     _data: _AnswerScores
 
-    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+    def estimate_differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         People must have labelled the answers of both systems to the same topics. The columns are
-        those of :meth:`PPIScores.differences`.
+        those of :meth:`PPIScores.estimate_differences`.
 
         Raises
         ------

@@ -240,24 +240,24 @@ class JudgeComparison(Result):
         agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
         return {
             "agreement": agreement.with_columns(pl.selectors.float().fill_nan(None)),
-            "intervals": self.intervals(),
-            "calibration": self.calibration(),
-            "distributions": self.distributions(),
+            "intervals": self.tabulate_intervals(),
+            "calibration": self.tabulate_calibration(),
+            "distributions": self.tabulate_distributions(),
         }
 
-    def intervals(self) -> pl.DataFrame:
+    def tabulate_intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, with a row for each judge and statistic."""
         columns = {"estimate": self.values, "low": self.low, "high": self.high}
         return tabulate(columns, judge=self.judges, statistic=self.statistics)
 
-    def calibration(self) -> pl.DataFrame:
+    def tabulate_calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of human grades by grade of the judge."""
         values = np.array([compute_calibration(table, self.confidence) for table in self.joint])
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
         columns |= zip(("proportion", "low", "high"), values.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
-    def distributions(self) -> pl.DataFrame:
+    def tabulate_distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from human grades."""
         topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
         values = np.empty((4, len(self.judges), len(ORDINAL_MEASURES)))
@@ -272,7 +272,7 @@ class JudgeComparison(Result):
         columns = dict(zip(("value", "low", "high", "mean"), values, strict=True))
         return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL_MEASURES))
 
-    def confusion(self, judge: str) -> pl.DataFrame:
+    def tabulate_confusion(self, judge: str) -> pl.DataFrame:
         """Return a data frame of pairs by human grade (rows) and grade of a judge (columns)."""
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
@@ -292,7 +292,7 @@ class JudgeComparison(Result):
             notes = [f"{name}: {about[0].lower()}{about[1:-1]}" for name, about in abouts.items()]
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= MAX_CALIBRATIONS:
-            frames = self.calibration().partition_by("judge", maintain_order=True)
+            frames = self.tabulate_calibration().partition_by("judge", maintain_order=True)
             tables += map(self._make_calibration_table, self.judges, frames)
         return tables
 
@@ -394,7 +394,7 @@ def compare_judges(
     JudgeComparison(1 judge, 2 topics, grades 0 to 2)
     >>> comparison.to_polars().select("judge", "pairs", "missing", "agreement", "bias").rows()
     [('llm', 5, 1, 0.6, 0.4)]
-    >>> comparison.confusion("llm").rows()
+    >>> comparison.tabulate_confusion("llm").rows()
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_arguments(compare_judges, locals())

@@ -106,11 +106,9 @@ def _compute_distances(own_scores: Floats, random_values: Floats, weights: str, 
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random_values.shape[:2], -1)
     squared_errors = (random_values - own_scores) ** 2
-    is_by_topic = by == "topic"
-    mean = (
-        squared_errors.mean(axis=3) if is_by_topic else squared_errors.mean(axis=(2, 3))[:, :, None]
-    )
-    return np.asarray(np.sqrt(mean))
+    axes = 3 if by == "topic" else (2, 3)
+    mean = squared_errors.mean(axis=axes, keepdims=True)
+    return np.asarray(np.sqrt(mean).reshape(*random_values.shape[:2], -1))
 
 
 def aware(
@@ -121,7 +119,7 @@ def aware(
     weights: Any = "uniform",
     gold: Any = None,
     by: Annotated[str, OneOf(SCOPES)] = "all",
-    squared: bool = False,
+    squares_distances: bool = False,
     draws: Annotated[int, Integer(1, 1000)] = 10,
     seed: Annotated[int, Integer(0)] = 0,
     **options: Any,
@@ -155,7 +153,7 @@ def aware(
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
         Whether `rmse` and `tau_ap` are computed over `all` topics jointly or for each `topic`.
-    squared
+    squares_distances
         Whether distances are squared.
     draws
         Number of random assessors of each kind. The three kinds judge a document relevant with
@@ -186,9 +184,10 @@ def aware(
     number of scores, which cancels if all assessors labelled the same number of topics.
 
     Random assessors differ from each other, so the weight of an assessor who judges at random is
-    above 0; `squared` lowers it. With few relevant documents the order of systems is mostly noise,
-    and by `tau_ap` random assessors are as distant from each other as unrelated orders: an assessor
-    who judges at random may get the highest weight. Prefer `rmse`, or gold judgments.
+    above 0; `squares_distances` lowers it. With few relevant documents the order of systems is
+    mostly noise, and by `tau_ap` random assessors are as distant from each other as unrelated
+    orders: an assessor who judges at random may get the highest weight. Prefer `rmse`, or gold
+    judgments.
 
     Examples
     --------
@@ -228,7 +227,7 @@ def aware(
         weight = compute_gold_agreement(labels, gold, weights)
     else:
         weight = compute_random_distances(values, is_assessed, random_values, weights, by)
-        weight = weight**2 if squared else weight
+        weight = weight**2 if squares_distances else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
     total_weight = weight.sum(axis=0)
     weight = compute_proportions(weight, total_weight, 0.0)

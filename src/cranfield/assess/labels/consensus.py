@@ -402,7 +402,7 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
 
     Worker Agreement With Aggregate (Wawa). The weight of a worker, which is also its quality, is
     the proportion of its labels that agree with the unweighted majority vote, whose ties are
-    resolved in the same way.
+    resolved in the same way; if all its pairs are dropped as ties, it is the mean weight.
 
     Examples
     --------

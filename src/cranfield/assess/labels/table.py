@@ -224,18 +224,18 @@ class LabelSummary(Result):
     labels: Labels
 
     @property
-    def labels_per_pair(self) -> Ints:
+    def n_labels_per_pair(self) -> Ints:
         """Number of labels of each pair."""
         return np.bincount(self.labels.pair, minlength=len(self.labels.docs))
 
     @property
-    def labels_per_worker(self) -> Ints:
+    def n_labels_per_worker(self) -> Ints:
         """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
     def list_anomalies(self) -> list[str]:
         """Return a line for each anomaly to check before labels are aggregated."""
-        labels, per_pair, per_worker = self.labels, self.labels_per_pair, self.labels_per_worker
+        labels, per_pair, per_worker = self.labels, self.n_labels_per_pair, self.n_labels_per_worker
         n_grades, n_workers = labels.grades.size, len(labels.workers)
         cells = labels.worker * n_grades + labels.level
         is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
@@ -268,7 +268,7 @@ class LabelSummary(Result):
         return pl.DataFrame({"grade": grades, "labels": n_labels, "proportion": proportion})
 
     def heading(self) -> list[str]:
-        pairs, workers = map(_format_range, (self.labels_per_pair, self.labels_per_worker))
+        pairs, workers = map(_format_range, (self.n_labels_per_pair, self.n_labels_per_worker))
         ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
         notes = (f"note: {note}" for note in self.labels.notes)
         return [*self.labels.heading(), ranges, *notes, *self.list_anomalies()]

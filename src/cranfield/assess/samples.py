@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.pool import UNJUDGED, Pool, read_judgments
+from cranfield.assess.pools.pool import UNJUDGED_GRADE, Pool, read_judgments
 from cranfield.assess.sampling_designs import DESIGNS, SampleSize, SamplingCells, check_design
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
@@ -122,7 +122,7 @@ VARIANCES: dict[str, Callable[[SamplingCells, Floats, Floats], Floats]] = {
 
 
 UNJUDGED_POLICIES = ("error", "nonrelevant")  # Ways to treat sampled documents without a judgment
-NOT_SAMPLED = -1  # Grade that marks pooled documents outside the sample
+UNSAMPLED_GRADE = -1  # Grade that marks pooled documents outside the sample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,7 +230,7 @@ class Sample(Result):
         if qrels is not None:
             self._check_design(qrels)
         grades = self.pool.get_grades(qrels)
-        unjudged_docs = np.flatnonzero(self.is_drawn & (grades == UNJUDGED))
+        unjudged_docs = np.flatnonzero(self.is_drawn & (grades == UNJUDGED_GRADE))
         if unjudged_docs.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[unjudged_docs[0]]]
             doc = quote(self.pool.docs[int(unjudged_docs[0])])
@@ -239,7 +239,7 @@ class Sample(Result):
                 f" {quote(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
                 " not relevant"
             )
-        return np.where(self.is_drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
+        return np.where(self.is_drawn, np.maximum(grades, 0), UNSAMPLED_GRADE).astype(np.int32)
 
     def _check_design(self, qrels: Qrels) -> None:
         """Refuse judged documents with an inclusion probability that are not in this sample."""

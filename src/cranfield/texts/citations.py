@@ -99,7 +99,7 @@ def _read_document(cell: Any) -> str | None:
     return None if is_list or re.fullmatch(r"\[.*\]", doc or "") else doc
 
 
-_CITED = replace(
+_CITED_DOCUMENT = replace(
     NAME,
     read=_read_document,
     exact=None,
@@ -111,7 +111,7 @@ _CITATIONS = Schema(
     "table of citations",
     (
         *(TOPIC, FileColumn("sentence", NAME), SYSTEM),
-        declare_optional("citation", _CITED, "cited"),
+        declare_optional("citation", _CITED_DOCUMENT, "cited"),
         declare_optional("support", SUPPORT),
         *(declare_optional("joint", YES_OR_NO), declare_optional("without", YES_OR_NO)),
     ),

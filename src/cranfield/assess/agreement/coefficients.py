@@ -152,9 +152,8 @@ class Ratings:
         sizes = np.bincount(self.unit, minlength=self.topic_of.size)
         n_pairs = int((sizes * (sizes - 1) // 2).sum())
         if n_pairs > MAX_PAIRS:
-            raise CranfieldError(
-                f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit, got {n_pairs:,}"
-            )
+            expected = f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit"
+            raise CranfieldError(f"{expected}, got {n_pairs:,}")
         pairs = [np.empty((2, 0), dtype=np.intp)]
         for distance in range(1, int(sizes.max(initial=1))):
             rows = np.flatnonzero(self.unit[:-distance] == self.unit[distance:])

@@ -461,10 +461,8 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
     min_units = 3 if fit.lambda_ is None else 2
     if n_units.min(initial=min_units) < min_units:
-        raise PolicyError(
-            f"expected human labels of at least {min_units} independent items, such as topics, got"
-            f" {n_units.min()}"
-        )
+        expected = f"human labels of at least {min_units} independent items, such as topics"
+        raise PolicyError(f"expected {expected}, got {n_units.min()}")
     if fit.lambda_ is None:
         folds = fit.count_folds(int(n_units.max()))
         fold = (number_rows(labelled_units // n_all_units) - 1)[unit_index] % folds

@@ -29,11 +29,11 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 
-SUPERVISED = ("accuracy", "kappa")
-UNSUPERVISED = ("rmse", "tau_ap")
+SUPERVISED_WEIGHTS = ("accuracy", "kappa")
+UNSUPERVISED_WEIGHTS = ("rmse", "tau_ap")
 SCOPES = ("all", "topic")
 
-WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
+WEIGHTS = ("uniform", *SUPERVISED_WEIGHTS, *UNSUPERVISED_WEIGHTS)
 
 RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
@@ -203,12 +203,12 @@ def aware(
     is_named = isinstance(weights, str)
     if is_named:
         check_choice("weights", weights, WEIGHTS)
-        if (gold is not None) != (weights in SUPERVISED):
+        if (gold is not None) != (weights in SUPERVISED_WEIGHTS):
             reason = "require gold judgments" if gold is None else "do not use gold judgments"
             raise PolicyError(f"weights {quote(weights)} {reason}")
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
-    draws = draws if is_named and weights in UNSUPERVISED else 0
+    draws = draws if is_named and weights in UNSUPERVISED_WEIGHTS else 0
     scores, values, random_values = _score_runs(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
@@ -223,7 +223,7 @@ def aware(
             )
     elif weights == "uniform":
         weight = np.ones(is_assessed.shape)
-    elif weights in SUPERVISED:
+    elif weights in SUPERVISED_WEIGHTS:
         weight = compute_gold_agreement(labels, gold, weights)
     else:
         weight = compute_random_distances(values, is_assessed, random_values, weights, by)

@@ -32,7 +32,7 @@ from cranfield.base.text import inflect
 
 MIN_PROBABILITY = 1e-300  # Smallest probability in a logarithm
 PRIORS = ("estimated", "uniform")  # Names of priors of the grades
-UNMET = {"impossible": 0.0, "even": 1.0}  # Sum of probabilities of labels, given an unseen grade
+UNMET_TOTALS = {"impossible": 0.0, "even": 1.0}  # Sum of label probabilities, given an unseen grade
 INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
 _MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
@@ -209,13 +209,13 @@ def dawid_skene(
     [1, 0, 1]
     """
     check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
-    check_choice("unmet", unmet, UNMET)
+    check_choice("unmet", unmet, UNMET_TOTALS)
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
 
     # The state: label probabilities, shape (workers, label grades, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.compute_expected_counts(posterior) + smoothing
-        default = UNMET[unmet] / labels.grades.size
+        default = UNMET_TOTALS[unmet] / labels.grades.size
         table = compute_proportions(counts, counts.sum(axis=1, keepdims=True), default)
         return table, crowd.estimate_prior(posterior)
 

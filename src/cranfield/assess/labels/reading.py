@@ -160,8 +160,8 @@ def read_lines(
     return Table(frame.with_columns(**nulls), source.name, (), line_map)
 
 
-REPEATS = ("error", "last", "keep")
-MISSING = ("error", "drop")
+REPEAT_POLICIES = ("error", "last", "keep")
+MISSING_POLICIES = ("error", "drop")
 
 _TIMES = {
     *map(fold_name, " ".join(USUAL_NAMES["time"]).split()),
@@ -180,8 +180,8 @@ def read_labels(
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     worker_columns: Sequence[str] | None = None,
     grades: Iterable[float] | Mapping[Any, int | None] | str | None = None,
-    repeats: Annotated[str, OneOf(REPEATS)] = "error",
-    missing: Annotated[str, OneOf(MISSING)] = "error",
+    repeats: Annotated[str, OneOf(REPEAT_POLICIES)] = "error",
+    missing: Annotated[str, OneOf(MISSING_POLICIES)] = "error",
     encoding: str = "utf-8",
 ) -> Labels:
     """Read labels: the grades that workers gave to documents of topics.

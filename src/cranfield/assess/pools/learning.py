@@ -183,7 +183,7 @@ class LossState(WeightedSumState):
     def compute_weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
         loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
-        min_loss = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        min_loss = loss.min(axis=1, keepdims=True, initial=_MAX_LOSS)
         return np.asarray(np.exp(self._log_beta * (loss - min_loss)).ravel())
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
@@ -213,7 +213,7 @@ class PlainLossState(MethodState):
                 losses[positions, system] = rank_losses[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
-        min_loss = self._run_losses.min(axis=1, keepdims=True, initial=_LARGEST)
+        min_loss = self._run_losses.min(axis=1, keepdims=True, initial=_MAX_LOSS)
         weights = self._beta ** (self._run_losses - min_loss)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
@@ -511,5 +511,5 @@ class MaxMean(Bandit):
         return (1 + state.n_relevant[topics]) / (2 + state.n_judged[topics])
 
 
-_LARGEST = np.finfo(np.float64).max  # Minimum loss of a topic without runs
+_MAX_LOSS = np.finfo(np.float64).max  # Minimum loss of a topic without runs
 _RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

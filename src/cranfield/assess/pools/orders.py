@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.pools.method import Method, MethodState, parse_method
-from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
+from cranfield.assess.pools.pool import NEGATIVES, UNJUDGED_GRADE, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, OneOf, check_arguments
@@ -46,7 +46,7 @@ class Order(Result):
         for all topics, else the first document of each topic, then the second of each topic, and so
         on; shape (documents,).
     grades
-        Grade of each document of the pool, or `UNJUDGED`; shape (documents,).
+        Grade of each document of the pool, or `UNJUDGED_GRADE`; shape (documents,).
     rel
         Lowest grade that counts as relevant.
     unjudged, batch
@@ -140,7 +140,7 @@ class Order(Result):
         InputError
             If no document within the budget is judged.
         """
-        is_selected = self.mask_budget(budget, overall=overall) & (self.grades != UNJUDGED)
+        is_selected = self.mask_budget(budget, overall=overall) & (self.grades != UNJUDGED_GRADE)
         docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
             reason = f"none of the documents within a budget of {budget} is judged"
@@ -152,7 +152,7 @@ class Order(Result):
         return Qrels(names, codes.astype(np.int32), ids, grades, origin=origin)
 
     def heading(self) -> list[str]:
-        n_unjudged = int((self.grades == UNJUDGED).sum())
+        n_unjudged = int((self.grades == UNJUDGED_GRADE).sum())
         size = f"{inflect(len(self.pool), 'document')} of {inflect(len(self.pool.topics), 'topic')}"
         counts = f", {self.is_relevant.sum():,} relevant, {n_unjudged:,} unjudged"
         return [f"{self.method}: {size}{counts if n_unjudged < len(self.pool) else ''}"]
@@ -161,7 +161,7 @@ class Order(Result):
         order, grades = self.documents, self.grades[self.documents]
         return self.pool.to_polars()[order].with_columns(
             place=pl.Series(self.place[order]),
-            grade=pl.Series(grades).set(pl.Series(grades == UNJUDGED), None),
+            grade=pl.Series(grades).set(pl.Series(grades == UNJUDGED_GRADE), None),
         )
 
 
@@ -174,7 +174,7 @@ def order(
     seed: Annotated[int, Integer(0)] = 0,
     rel: Annotated[int, Integer(1)] = 1,
     unjudged: Annotated[str, OneOf(UNJUDGED_POLICIES)] = "nonrelevant",
-    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
+    negative: Annotated[str, OneOf(NEGATIVES)] = "judged",
     batch: Annotated[int, Integer(1)] = 1,
 ) -> Order:
     """Order all documents of a pool by a method, so that a budget covers the first documents.
@@ -233,7 +233,7 @@ def order(
     grades = document_pool.get_grades(qrels, negative=negative)
     is_topicwise = True
     if parsed_method.learns:
-        is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
+        is_known = (grades != UNJUDGED_GRADE) | (unjudged == "nonrelevant")
         state = parsed_method.make_state(document_pool, int(seed))
         sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
         is_topicwise = state.has_group_per_topic
@@ -325,7 +325,7 @@ def next_documents(
     depth: int | None = None,
     seed: Annotated[int, Integer(0)] = 0,
     rel: Annotated[int, Integer(1)] = 1,
-    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
+    negative: Annotated[str, OneOf(NEGATIVES)] = "judged",
 ) -> NextDocuments:
     """Choose the next documents to judge, from runs and the judgments so far.
 
@@ -374,7 +374,7 @@ def next_documents(
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
     grades = document_pool.get_grades(judgments)
-    is_graded = grades != UNJUDGED
+    is_graded = grades != UNJUDGED_GRADE
     is_negative = (grades < 0) & is_graded
     is_known = is_graded & ~(is_negative & (negative == "unjudged"))
     n_ahead = 0

@@ -39,8 +39,8 @@ from cranfield.fusion.rankings import (
 )
 from cranfield.result import Column, Columns, Result
 
-UNJUDGED = -(2**31)  # Grade that marks an unjudged document
-NEGATIVE = ("judged", "unjudged")
+UNJUDGED_GRADE = -(2**31)  # Grade that marks an unjudged document
+NEGATIVES = ("judged", "unjudged")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,12 +151,12 @@ class Pool(Result, Rankings):
             counts. None before the first judgment.
         negative
             How to treat grades below 0: `judged` (default) keeps them, `unjudged` replaces them by
-            `UNJUDGED`.
+            `UNJUDGED_GRADE`.
 
         Returns
         -------
         array of int32, shape (documents,)
-            Grades, or `UNJUDGED`, the smallest number of the type.
+            Grades, or `UNJUDGED_GRADE`, the smallest number of the type.
 
         Examples
         --------
@@ -164,14 +164,14 @@ class Pool(Result, Rankings):
         >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).get_grades({"q": {"y": 1}}).tolist()
         [-2147483648, 1]
         """
-        check_choice("negative", negative, NEGATIVE)
+        check_choice("negative", negative, NEGATIVES)
         judgments = read_judgments(qrels)
-        grades = np.full(len(self), UNJUDGED, dtype=np.int32)
+        grades = np.full(len(self), UNJUDGED_GRADE, dtype=np.int32)
         if judgments is not None:
             docs, rows = self.find_matching_rows(judgments)
             grades[docs] = judgments.grades[rows]
         if negative == "unjudged":
-            grades[grades < 0] = UNJUDGED
+            grades[grades < 0] = UNJUDGED_GRADE
         return grades
 
     def find_unjudged(self, qrels: Any, *, negative: str = "judged") -> Unjudged:
@@ -188,7 +188,7 @@ class Pool(Result, Rankings):
         >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).find_unjudged({"q": {"y": 1}})
         Unjudged(1 of 2 pooled documents, in 1 of 1 topic)
         """
-        return Unjudged(self, self.get_grades(qrels, negative=negative) == UNJUDGED)
+        return Unjudged(self, self.get_grades(qrels, negative=negative) == UNJUDGED_GRADE)
 
     def __len__(self) -> int:
         return len(self.docs)

@@ -411,10 +411,8 @@ def _check_compatible(
                 source=sharded_part.source,
             )
         if part.axis != first.axis:
-            raise InputError(
-                f"has scores by {part.axis}, but {first.source} has scores by {first.axis}",
-                source=part.source,
-            )
+            reason = f"has scores by {part.axis}, but {first.source} has scores by {first.axis}"
+            raise InputError(reason, source=part.source)
         if measure is not None or name == first_name:
             continue
         if name is None or first_name is None:

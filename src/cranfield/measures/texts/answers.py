@@ -208,9 +208,8 @@ class NuggetRecall(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         gold = judged.nuggets
-        return divide(
-            judged.total(judged.full_support), gold.total(np.ones(len(gold.ids)))[:, None]
-        )
+        n_nuggets = gold.total(np.ones(len(gold.ids)))[:, None]
+        return divide(judged.total(judged.full_support), n_nuggets)
 
 
 def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
@@ -401,9 +400,8 @@ def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
-    matched_length = judged.total(
-        judged.full_support * judged.get_nugget_values(judged.nuggets.vital_length)
-    )
+    lengths = judged.get_nugget_values(judged.nuggets.vital_length)
+    matched_length = judged.total(judged.full_support * lengths)
     return divide(matched_length, np.where(judged.is_answered, judged.length, 0.0))
 
 

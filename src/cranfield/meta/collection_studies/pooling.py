@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH, order
-from cranfield.assess.pools.pool import UNJUDGED, Pool, pool
+from cranfield.assess.pools.pool import UNJUDGED_GRADE, Pool, pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, round_for_ranking
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
@@ -110,7 +110,7 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
     judgments = pool.get_grades(replace(flat, grades=indices)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
-    return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
+    return np.where(judgments == UNJUDGED_GRADE, -1, judgments), is_evaluated[pool.topic]
 
 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:

@@ -128,7 +128,7 @@ class Agreement(Result):
     def subtract(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
 
-        Replicates of both exclude or resample the same topics, so that topic effects cancel.
+        Replicates of both agreements exclude or resample the same topics: topic effects cancel.
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ class PPIGrades(Result):
             "human": Column("Number of these pairs that people judged."),
             "mean": Column("Mean human grade."),
             "deviation": Column("Standard deviation of human grades; null for a single judgment."),
-            "allocation": Column("Optimal number of judgments of this grade, for the same total."),
+            "allocation": Column("Optimal number of judgments, with an unchanged total number."),
         },
     }
 

@@ -117,7 +117,7 @@ class SelfPreference(TableResult):
         "own human rank": Column(
             "Rank of the judge as a system, by human labels; null or absent if it is not a system."
         ),
-        "own judge rank": Column("Rank of the same system by the judge's labels."),
+        "own judge rank": Column("Rank of the judge as a system, by the labels of the judge."),
     }
 
     measures: tuple[str, ...]

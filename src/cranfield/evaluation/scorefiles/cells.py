@@ -432,6 +432,6 @@ def _check_compatible(
                 other = part_of[system]
                 reason = f"duplicate system {quote(system)}, also in {other.source}"
                 if len(part.list_labels("system")) == len(other.list_labels("system")) == 1:
-                    reason += "; name each file: NAME=FILE"
+                    reason += "; rename one of them (NAME=FILE names a file)"
                 raise InputError(reason, source=part.source)
             part_of[system] = part

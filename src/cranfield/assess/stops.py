@@ -277,7 +277,7 @@ class Budget(Rule):
     template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
     draws: float = parameter(
-        10.0, number(0), "mean number of relevant documents in a random sample of the same size"
+        10.0, number(0), "multiple of the size of a random sample with one relevant document"
     )
     proportion: float = parameter(
         0.75, number(0, 1), "proportion of the pool at which it always stops"

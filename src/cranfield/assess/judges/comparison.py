@@ -34,7 +34,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import compute_wilson
-from cranfield.base.text import inflect
+from cranfield.base.text import format_range, inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, format_table
 from cranfield.tabular import Table, format_interval, format_number
@@ -434,8 +434,8 @@ def compare_judges(
         is_binary = [*grades[1]] == [0, 1] and len(grades[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(
-                f"{judge.name}: people use grades {low_human} to {high_human}, the judge"
-                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale"
+                f"{judge.name}: people use grades {format_range(grades[0])}, the judge"
+                f" {format_range(grades[1])}; if the scales differ, map the grades to one scale"
                 " first"
             )
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}

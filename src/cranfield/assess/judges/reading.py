@@ -18,7 +18,7 @@ from cranfield.assess.judges.prompts import ANSWERS
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import inflect
+from cranfield.base.text import format_range, inflect
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import list_run_files
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, request_columns
@@ -360,8 +360,8 @@ def read_panel(
         low, high = judge.labels.grades.min(), judge.labels.grades.max()
         if (low - scale.min_grade) * (high - scale.max_grade) > 0:
             notes.append(
-                f"{judge.name}: grades {low} to {high} may be on another scale than {scale}; if so,"
-                " map the grades to one scale first"
+                f"{judge.name}: grades {format_range(judge.labels.grades)} may be on another scale"
+                f" than {scale}; if so, map the grades to one scale first"
             )
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 

@@ -126,7 +126,7 @@ class Consensus(Result):
     def log_likelihood(self) -> float:
         """Final log-likelihood, without priors of parameters; NaN for `majority` and `wawa`.
 
-        For variational MACE, parameters are geometric means, which do not sum to 1.
+        For variational MACE it uses geometric means of the parameters before they are scaled.
         """
         if not self.objective.size:
             return float("nan")

@@ -125,7 +125,7 @@ class ReciprocalRankFusion(Method):
 
 
 class Borda(Method):
-    """Order by points: n - r at rank r of n documents; unranked documents share the remainder."""
+    """Order by points: n - r at rank r of n; unranked documents share the remaining points."""
 
     name = "Borda"
     aliases = ("Borda-count",)

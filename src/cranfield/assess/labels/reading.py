@@ -195,8 +195,8 @@ def read_labels(
         are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
         mappings or named tuples. Or a dict `{worker: judgments}`, whose values are any input of
         `read_qrels`. JSON exports of Label Studio, Kili, Prodigy, Argilla and doccano are read
-        unchanged (from doccano, a file for each worker, unless its labels have users; before
-        version 1.5, these are keys in a column `label_id`, which `columns` and `grades` map).
+        unchanged (from doccano, a file for each worker, unless its labels have users; labels of
+        versions before 1.5 are keys in a column `label_id`, which `columns` and `grades` map).
         Without topics, all items belong to one topic, `all`, with a note.
     columns
         For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a

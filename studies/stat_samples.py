@@ -40,14 +40,14 @@ def main(folder: Path, *, samples: int = 2000) -> None:
     named = [run for run in runs if run.name in pool.systems]
     of_systems(cf.read_runs(named), drawn, qrels)
     for method in ("Hedge", "Hedge(sums='plain')"):
-        found = cf.assess.order(pool, method, qrels).n_relevant(BUDGETS)
+        found = cf.assess.order(pool, method, qrels).count_relevant(BUDGETS)
         print(f"{method}: relevant documents after {BUDGETS} judgments: {found.tolist()}")
     stops(pool, qrels)
 
 
 def judged_pool(runs: Runs, qrels: Qrels) -> Pool:
     whole = cf.assess.pool(runs, DEPTH)
-    by_system = whole.unjudged(qrels).by_system()
+    by_system = whole.find_unjudged(qrels).by_system()
     return whole.select_systems(by_system.filter(unjudged=0)["system"].to_list())
 
 
@@ -58,8 +58,8 @@ def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:
     started = time.process_time()
     for seed in range(samples):
         one = drawn.redraw(seed)
-        times += one.drawn
-        found = one.relevant(qrels)
+        times += one.is_drawn
+        found = one.estimate_relevant(qrels)
         sizes.append(found.sampled)
         estimates.append(found.estimate)
         squares.append(found.error**2)
@@ -77,7 +77,7 @@ def many_samples(drawn: Sample, qrels: Qrels, samples: int) -> None:
         f" {z.mean():.4f}, largest {np.abs(z).max():.2f}, {free.sum():,} documents;"
         f" {(chance == 1).sum():,} are always drawn"
     )
-    true = np.bincount(pool.topic[pool.grades(qrels) >= 1], minlength=len(pool.topics))
+    true = np.bincount(pool.topic[pool.get_grades(qrels) >= 1], minlength=len(pool.topics))
     made = np.array(estimates)
     error = made.std(axis=0, ddof=1) / np.sqrt(samples)
     off = np.abs(made.mean(axis=0) - true)
@@ -117,7 +117,7 @@ def stops(pool: Pool, qrels: Qrels) -> None:
     for (_,), topic in order.partition_by("topic", as_dict=True).items():
         grades = topic["grade"].fill_null(0)
         relevant = (grades > 0).to_numpy().cumsum()
-        first = cf.assess.stopping(grades, RULES, total=topic.height).first()
+        first = cf.assess.stopping(grades, RULES, total=topic.height).find_stops()
         for rule in RULES:
             last = first[rule] or topic.height
             judged[rule] += last

@@ -54,7 +54,8 @@ INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
 @pytest.mark.parametrize(
     ("function", "arguments", "options", "names"),
     [
-        (UNTYPED.assess.sheets, [POOL], {"assessors": ["ann", "bob"]}, ["overlap", "each", "seed"]),
+        (UNTYPED.assess.sheets, [POOL], {"assessors": ["ann", "bob"]}, ["overlap", "n_each"]),
+        (UNTYPED.assess.sheets, [POOL], {}, ["seed"]),
         (UNTYPED.assess.ppi_mean, [[0, 1, 1, 0], [0, 1, 0, 1]], {}, ["lambda_", "folds", "seed"]),
         (UNTYPED.assess.stopping, [[1, 0, 1], "Budget"], {"total": 5}, ["rel", "every", "total"]),
         (UNTYPED.assess.agreement_of, [[QRELS, QRELS]], {}, ["rel", "resamples", "seed"]),

@@ -45,14 +45,14 @@ def test_everything_is_dealt(
         assert several == wanted * [assessors]
     assert dealt.n_repeated == sum(n > 1 for n in times.values())
     for topic, size in sizes.items():
-        counts = [dealt.sheet(name).filter(topic=topic).height for name in dealt.assessors]
+        counts = [dealt.select_sheet(name).filter(topic=topic).height for name in dealt.assessors]
         if by == "document":
             assert max(counts) - min(counts) <= 1
         else:
             shared = round(overlap * size)
             assert sum(count > shared for count in counts) <= 1
     for name in dealt.assessors:
-        rows = dealt.sheet(name).rows()
+        rows = dealt.select_sheet(name).rows()
         if arranged == "judging":
             assert rows == [row for row in given.rows() if row in set(rows)]
         if arranged == "id":
@@ -66,20 +66,22 @@ def test_a_topic_is_dealt_as_if_it_were_alone() -> None:
         alone = sheets(one, assessors=3, overlap=0.2, arranged=arranged, seed=4)
         among = sheets(two, assessors=3, overlap=0.2, arranged=arranged, seed=4)
         for name in alone.assessors:
-            assert alone.sheet(name).rows() == among.sheet(name).filter(topic="a").rows()
-    assert sheets(one, arranged="shuffled").sheet("1").rows() != one.rows()
+            assert (
+                alone.select_sheet(name).rows() == among.select_sheet(name).filter(topic="a").rows()
+            )
+    assert sheets(one, arranged="shuffled").select_sheet("1").rows() != one.rows()
     assert (
-        sheets(one, arranged="shuffled", seed=1).sheet("1").rows()
-        != sheets(one, arranged="shuffled", seed=2).sheet("1").rows()
+        sheets(one, arranged="shuffled", seed=1).select_sheet("1").rows()
+        != sheets(one, arranged="shuffled", seed=2).select_sheet("1").rows()
     )
 
 
 def test_some_of_the_assessors() -> None:
-    dealt = sheets(frame({"q": 30}), assessors=["x", "y", "z"], overlap=0.5, each=2)
+    dealt = sheets(frame({"q": 30}), assessors=["x", "y", "z"], overlap=0.5, n_each=2)
     times = Counter(dealt.rows["doc"])
     assert Counter(times.values()) == {1: 15, 2: 15}
     assert dealt.n_repeated == 15
-    assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 judged by several)"
+    assert repr(dealt) == "JudgingSheets(30 documents for 3 assessors, 15 judged by several)"
 
 
 def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     with pytest.raises(cf.InputError, match="grade"):
         cf.read_qrels(tmp_path / "s-1.tsv")
     (tmp_path / "s-1.tsv").write_text(text.replace("\t\n", "\t1\n"))
-    assert len(cf.read_qrels(tmp_path / "s-1.tsv")) == dealt.sheet("1").height
+    assert len(cf.read_qrels(tmp_path / "s-1.tsv")) == dealt.select_sheet("1").height
     one = sheets(frame({"q": 2}))
     one.write(tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == (

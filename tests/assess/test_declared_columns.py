@@ -50,11 +50,11 @@ RESULTS: list[Result] = [
     cf.assess.ppi_mean(np.r_[0.0, 1.0, 1.0, [np.nan] * 3], np.tile([0.0, 1.0], 3)),
     cf.assess.ppi_scores(RUNS, FEW, MACHINE, "P@2"),
     POOL,
-    POOL.unjudged({"q0": {"a": 1}}),
+    POOL.find_unjudged({"q0": {"a": 1}}),
     cf.assess.order(POOL, "RRF", PEOPLE),
     cf.assess.next_documents(POOL, None, "RRF"),
     SAMPLE,
-    SAMPLE.relevant(PEOPLE, unjudged="nonrelevant"),
+    SAMPLE.estimate_relevant(PEOPLE, unjudged="nonrelevant"),
     cf.assess.sheets(POOL, assessors=2),
     cf.assess.stopping([1, 0, 1, 0], "Knee", total=9),
 ]

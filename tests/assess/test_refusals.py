@@ -66,7 +66,7 @@ REFUSED: list[Case] = [
         ({"assessors": ["../a"]}, "must be non-empty text without / and"),
         ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
         ({"overlap": NONE}, "overlap must be a number from 0 to 1"),
-        ({"each": 2}, "each must be an integer from 1 to 1"),
+        ({"n_each": 2}, "n_each must be an integer from 1 to 1"),
     ),
     *cases(
         sheets,
@@ -141,7 +141,12 @@ REFUSED: list[Case] = [
     ),
     (order, (RUN, "MaxMean"), {}, "MaxMean requires judgments to learn from, got none"),
     (next_documents, (RUN, None, "MaxMean", 10**30), {}, "n must be an integer from 1 to"),
-    (order(RUN, "depth", LONE).budget, (0,), {}, "documents within a budget of 0 is judged"),
+    (
+        order(RUN, "depth", LONE).select_judgments,
+        (0,),
+        {},
+        "documents within a budget of 0 is judged",
+    ),
     *cases(
         partial(dawid_skene, CROWD),
         ({"smoothing": -1}, "smoothing must be a number from 0 to 1e+100, got -1"),
@@ -227,7 +232,7 @@ def test_sheets_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(CranfieldError, match=words):
             dealt.write(tmp_path / name)
     with pytest.raises(cf.PolicyError, match="unknown assessor 'z'; expected one of: 1"):
-        sheets(TWO).sheet("z")
+        sheets(TWO).select_sheet("z")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -55,7 +55,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         assert line in out, line
     assert (labelled / "made").read_text() == "q1 0 a 1\nq1 0 b 1\nq2 0 a 2\nq2 0 c 1\n"
     agreed = cf.assess.agreement_of(labelled / "labels.csv")
-    assert str(agreed.table()) in out
+    assert str(agreed.make_table()) in out
     out, _ = cranfield(labelled, "labels", "labels.csv", "--table", "judgments", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["tied"] for row in rows] == ["false", "true", "false", "false"]
@@ -72,7 +72,7 @@ def test_notes_of_every_format(labelled: Path) -> None:
     (labelled / "gaps.csv").write_text(text)
     command = ("labels", "gaps.csv", "--missing", "drop")
     excluded = "1 label without a grade excluded"
-    no_interval = "no confidence interval: at least two topics are required"
+    no_interval = "no confidence interval for one topic: at least two are required"
     data = json.loads(cranfield(labelled, *command, "-f", "json")[0])
     assert {excluded, no_interval, "1 of 2 pairs with one label"} < {*data["notes"]}
     for table, expected in (("workers", [excluded]), ("agreement", [excluded, no_interval])):

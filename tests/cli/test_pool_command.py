@@ -22,7 +22,7 @@ def test_reports(campaign: Path) -> None:
     out, err = cranfield(campaign, "pool", "s?.run", "--judged", "some.txt", "--format", "json")
     found = json.loads(out)
     pool = cf.assess.pool(campaign.glob("s?.run"), 100)
-    unjudged = pool.unjudged(campaign / "some.txt")
+    unjudged = pool.find_unjudged(campaign / "some.txt")
     assert found["topics"] == unjudged.by_topic().to_dicts()
     assert found["systems"] == unjudged.by_system().to_dicts()
     assert found["judged"] == len(pool) - len(unjudged)
@@ -37,7 +37,7 @@ def test_reports(campaign: Path) -> None:
     ]
     said = cf.assess.stopping_by_topic(pool, campaign / "some.txt", ["RecallTest"])
     values = rows.filter(rule="RecallTest")["value"].to_list()
-    assert values == [one.verdicts()[0].value for one in said.values()]
+    assert values == [one.list_verdicts()[0].value for one in said.values()]
     out, _ = cranfield(campaign, "pool", "s?.run", *args)
     assert "not a valid p-value" in out
 
@@ -61,7 +61,7 @@ def test_judging_step_by_step(campaign: Path) -> None:
         out, _ = cranfield(campaign, "pool", "s?.run", *args)
         if not out:
             break
-        grades = pool.grades(qrels)
+        grades = pool.get_grades(qrels)
         known = {
             (pool.topics[t], doc): g
             for t, doc, g in zip(pool.topic, pool.docs, grades.tolist(), strict=True)
@@ -101,7 +101,7 @@ def test_samples(campaign: Path) -> None:
     ].to_list()
     out, _ = cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "json")
     found = json.loads(out)["relevant"]
-    assert found == drawn.relevant(campaign / "qrels.txt").to_polars().to_dicts()
+    assert found == drawn.estimate_relevant(campaign / "qrels.txt").to_polars().to_dicts()
     cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "prels", "-o", "s.prels")
     back = cf.read_qrels(campaign / "s.prels", format="prels")
     assert back.to_polars().equals(drawn.to_qrels(campaign / "qrels.txt").to_polars())

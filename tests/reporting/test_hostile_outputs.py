@@ -75,5 +75,5 @@ def test_documents_with_line_ends() -> None:
     runs = {"a": {"q": {"x\ny": 2.0, "z": 1.0}}, "b": {"q": {"z": 2.0, "x\ny": 1.0}}}
     pool = cf.assess.pool(runs, 2)
     assert pool.docs.to_list() == ["x\ny", "z"]
-    assert pool.grades({"q": {"x\ny": 1}}).tolist()[0] == 1
+    assert pool.get_grades({"q": {"x\ny": 1}}).tolist()[0] == 1
     assert cf.evaluate(runs, {"q": {"x\ny": 1}}, ["AP"])["AP"]["a"]["q"] == 1.0

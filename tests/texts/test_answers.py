@@ -69,7 +69,7 @@ def test_answers_in_every_form(tmp_path: Path) -> None:
         assert found.systems == ("s",)
         assert found.length.tolist() == [[30], [12]]
         assert found.position.tolist() == [9, 20]
-        assert found.answered.all()
+        assert found.is_answered.all()
     assert judge_answers(tmp_path / "s", ROWS, name="mine").systems == ("mine",)
     assert repr(found) == "JudgedAnswers(2 topics, 1 system, 2 matches)"
 
@@ -77,7 +77,7 @@ def test_answers_in_every_form(tmp_path: Path) -> None:
 def test_topics_without_nuggets_are_counted() -> None:
     with pytest.warns(CranfieldWarning, match=r"answers to 1 topic without nuggets .*\('q9'\)"):
         found = judge_answers({"s": {"q9": [], "q1": ["a"]}}, ROWS)
-    assert found.answered.tolist() == [[True], [False]]
+    assert found.is_answered.tolist() == [[True], [False]]
 
 
 def test_rows_of_an_answer_are_joined(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_rows_of_an_answer_are_joined(tmp_path: Path) -> None:
     table = [{"system": "s", **dict(zip(names, row, strict=True))} for row in rows]
     with pytest.warns(CranfieldWarning, match="answers to 1 topic without nuggets"):
         found = judge_answers(table, ROWS)
-    assert (found.length[0, 0], found.answered.tolist()) == (10, [[True], [False]])
+    assert (found.length[0, 0], found.is_answered.tolist()) == (10, [[True], [False]])
     assert (found.cell.tolist(), found.nugget.tolist(), found.support.tolist()) == ([0], [0], [1])
     reason = "row 7: the answer of this topic has two lengths, 10 and 20"
     refuses(reason, judge_answers, [*table, {**table[1], "length": 20}], ROWS)

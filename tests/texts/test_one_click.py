@@ -44,7 +44,7 @@ def test_every_value_of_ntcireval() -> None:
             t = judged.topics.index(topic)
             if name == "#nuggets=":
                 matched, length = float(value.split()[2]), float(value.split()[4])
-                assert judged.total(judged.full)[t, s] == matched
+                assert judged.total(judged.full_support)[t, s] == matched
                 assert judged.length[t, s] == length
             else:
                 assert f"{scores[NAMES[name]].values[t, s]:.3f}" == value

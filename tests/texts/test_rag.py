@@ -71,7 +71,7 @@ def test_tables_say_the_same() -> None:
         {"topic": "1", "system": "b", "nugget": "y", "support": "no_support"},
     ]
     judged = judge_answers(rows, {"1": {"x": "vital", "y": "okay"}})
-    assert judged.answered.all()
+    assert judged.is_answered.all()
     found = evaluate_answers(judged, WANTED)
     assert [scores.values[0].tolist() for scores in found.values()] == [
         [0.75, 0],
@@ -119,7 +119,7 @@ def test_failed_labels_are_those_of_their_file(tmp_path: Path) -> None:
         ({"nuggets": []}, "a.jsonl:2: has no nuggets (topic '1')"),
         ({"nuggets": None}, "a.jsonl:2: has no nuggets (topic '1')"),
         ({"nuggets": ["x"]}, "a.jsonl:2: expected a nugget with a text, got 'x' (topic '1')"),
-        ({"run_id": "a"}, "a.jsonl:2: is a second answer of system 'a' (topic '1')"),
+        ({"run_id": "a"}, "a.jsonl:2: expected one answer of system 'a', got a second (topic '1')"),
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
             {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},

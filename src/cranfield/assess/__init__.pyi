@@ -4,7 +4,7 @@
 from .labels.reading import read_labels as read_labels
 from .labels.table import Labels as Labels
 from .labels.consensus import Consensus as Consensus, majority as majority, wawa as wawa
-from .labels.consensus import LeadRule as LeadRule, Stopped as Stopped
+from .labels.consensus import LeadRule as LeadRule, StoppedLabels as StoppedLabels
 from .labels.models import dawid_skene as dawid_skene, glad as glad, mace as mace
 from .labels.models import one_coin as one_coin
 from .labels.aware import aware as aware
@@ -30,7 +30,7 @@ from .samples import EstimatedRelevant as EstimatedRelevant, Sample as Sample, s
 from .stops import Rule as Rule, parse_rule as parse_rule, rules as rules
 from .stops import Stopping as Stopping, Verdict as Verdict, stopping as stopping
 from .stops import stopping_by_topic as stopping_by_topic
-from .assignment import Sheets as Sheets, sheets as sheets
+from .assignment import JudgingSheets as JudgingSheets, sheets as sheets
 from .pools.method import Method as Method, methods as methods, parse_method as parse_method
 from .pools.orders import Order as Order, order as order
 from .pools.orders import NextDocuments as NextDocuments, next_documents as next_documents

@@ -31,14 +31,14 @@ from cranfield.sources.chunks import Source
 
 ARRANGEMENTS = ("judging", "id", "shuffled")
 FORMATS = ("auto", "tsv", "csv", "jsonl", "trec")
-DISTRIBUTIONS = ("document", "topic")
+DISTRIBUTION_UNITS = ("document", "topic")
 
 MAX_ASSESSORS = 10_000  # Maximum number of assessors without names
 _ORDER_STREAM, _ASSESSOR_STREAM = 0, 1  # Random streams of a topic: order on sheets, assessors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sheets(TableResult):
+class JudgingSheets(TableResult):
     """Documents to judge, sheet by sheet; returned by :func:`sheets`.
 
     Attributes
@@ -66,7 +66,7 @@ class Sheets(TableResult):
     arranged: str
     seed: int
 
-    def sheet(self, assessor: str) -> pl.DataFrame:
+    def select_sheet(self, assessor: str) -> pl.DataFrame:
         """Return the sheet of an assessor, a data frame with columns topic and doc."""
         check_choice("assessor", assessor, self.assessors)
         return self.rows.filter(assessor=assessor).drop("assessor")
@@ -82,7 +82,7 @@ class Sheets(TableResult):
         format
             `tsv`, `csv` or `jsonl` with an empty column `grade`; :func:`read_qrels` reads the file
             once the grades are filled in. Or `trec`, with lines of topic, 0 and document, to which
-            a grade can be appended. By default the file suffix decides, with `trec` for others.
+            a grade can be appended. By default by the suffix: `trec` if it is none of the others.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Sheets(TableResult):
                 reason = "has grades or other content, which a new sheet would overwrite"
                 raise InputError(f"{reason}; move it, or choose another name", source=file)
         for assessor, file in files.items():
-            rows = self.sheet(assessor)
+            rows = self.select_sheet(assessor)
             if format == "trec":
                 write_lines(rows.select("topic", pl.lit("0").alias("iteration"), "doc"), file)
             else:
@@ -128,11 +128,11 @@ def sheets(
     *,
     arranged: Annotated[str, OneOf(ARRANGEMENTS)] = "judging",
     assessors: int | Iterable[str] = 1,
-    by: Annotated[str, OneOf(DISTRIBUTIONS)] = "document",
+    by: Annotated[str, OneOf(DISTRIBUTION_UNITS)] = "document",
     overlap: float = 0.0,
-    each: int | None = None,
+    n_each: int | None = None,
     seed: Annotated[int, Integer(0)] = 0,
-) -> Sheets:
+) -> JudgingSheets:
     """Distribute documents among assessors.
 
     Parameters
@@ -152,7 +152,7 @@ def sheets(
         `topic`: entire topics, largest first, each to the assessor with the fewest documents.
     overlap
         Proportion, from 0 to 1, of the documents of a topic (rounded) that several assessors judge.
-    each
+    n_each
         Number of assessors who judge each of these documents; by default all.
     seed
         Seed of the random numbers. Each topic has its own random stream.
@@ -168,20 +168,19 @@ def sheets(
     >>> pool = cf.assess.pool({"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}}, 3)
     >>> sheets = cf.assess.sheets(pool, assessors=["ann", "bob"], overlap=0.4)
     >>> sheets
-    Sheets(3 documents for 2 assessors, 1 judged by several)
-    >>> sheets.sheet("ann").rows()
+    JudgingSheets(3 documents for 2 assessors, 1 judged by several)
+    >>> sheets.select_sheet("ann").rows()
     [('q', 'y'), ('q', 'z')]
     """
     check_arguments(sheets, locals())
     names = _check_assessors(assessors)
     check_number("overlap", overlap, 0, 1)
-    n_each = len(names) if each is None else each
-    check_integer("each", n_each, 1, len(names))
+    n_each = len(names) if n_each is None else n_each
+    check_integer("n_each", n_each, 1, len(names))
     frame = _read_pairs(documents)
     groups = frame.with_row_index("row").group_by("topic", maintain_order=True).agg("row")
     rows_of_topic = {str(topic): np.array(rows) for topic, rows in groups.iter_rows()}
     topics = sort_topics(list(rows_of_topic))
-    # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
     for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
@@ -209,7 +208,7 @@ def sheets(
     assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(assessor)
     n_repeated = (row.size - frame.height) // max(n_each - 1, 1)
     sheet_rows = frame[row].select(assessor_names, "topic", "doc")
-    return Sheets(sheet_rows, names, frame.height, n_repeated, arranged, int(seed))
+    return JudgingSheets(sheet_rows, names, frame.height, n_repeated, arranged, int(seed))
 
 
 _UNGRADED_LINE = re.compile(r'topic[\t,]doc[\t,]grade|.*[\t,]|\{.*"grade":null\}|\S+ 0 \S+|')

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.pools.pool import UNJUDGED, Pool, read_judgments
-from cranfield.assess.sampling_designs import DESIGNS, Cells, SampleSize, check_design
+from cranfield.assess.pools.pool import UNJUDGED_GRADE, Pool, read_judgments
+from cranfield.assess.sampling_designs import DESIGNS, SampleSize, SamplingCells, check_design
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import (
     PolicyError,
@@ -32,7 +32,7 @@ from cranfield.sources.chunks import Origin
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedRelevant(TableResult):
-    """Estimated numbers of relevant documents; returned by :meth:`Sample.relevant`.
+    """Estimated numbers of relevant documents; returned by :meth:`Sample.estimate_relevant`.
 
     Attributes
     ----------
@@ -88,20 +88,24 @@ class EstimatedRelevant(TableResult):
         return [f"{total}, standard error {error}, estimated {sample}"]
 
 
-def _compute_sen_yates_grundy_terms(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
+def _compute_sen_yates_grundy_terms(
+    cells: SamplingCells, n_sampled: Floats, n_relevant: Floats
+) -> Floats:
     """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
-    weighted, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
+    weighted_counts, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
     within_cells = divide(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= n_relevant * (n_sampled - n_relevant)
     squared_differences = n_sampled * cells.sum_before(weighted_squares)
     squared_differences += weighted_squares * cells.sum_before(n_sampled)
-    squared_differences -= 2 * weighted * cells.sum_before(weighted)
+    squared_differences -= 2 * weighted_counts * cells.sum_before(weighted_counts)
     between_cells = divide(1 - cells.dependence, cells.dependence) * squared_differences
     return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
 
-def _compute_horvitz_thompson_terms(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
+def _compute_horvitz_thompson_terms(
+    cells: SamplingCells, n_sampled: Floats, n_relevant: Floats
+) -> Floats:
     inclusion = cells.inclusion
     diagonal = n_relevant * (1 - inclusion) / inclusion**2
     pairs = n_relevant * (n_relevant - 1)
@@ -110,7 +114,7 @@ def _compute_horvitz_thompson_terms(cells: Cells, n_sampled: Floats, n_relevant:
     return diagonal + within_cells - between_cells * divide(1 - cells.dependence, cells.dependence)
 
 
-VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
+VARIANCES: dict[str, Callable[[SamplingCells, Floats, Floats], Floats]] = {
     "sen-yates-grundy": _compute_sen_yates_grundy_terms,
     "horvitz-thompson": _compute_horvitz_thompson_terms,
 }
@@ -118,7 +122,7 @@ VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
 
 
 UNJUDGED_POLICIES = ("error", "nonrelevant")  # Ways to treat sampled documents without a judgment
-NOT_SAMPLED = -1  # Grade that marks pooled documents outside the sample
+UNSAMPLED_GRADE = -1  # Grade that marks pooled documents outside the sample
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +139,7 @@ class Sample(Result):
         Text form of the design, with its sizes.
     seed
         Seed; the random numbers of a topic depend only on the seed and the id of the topic.
-    drawn
+    is_drawn
         Whether a document of the pool was drawn; shape (documents,).
     cells
         Strata or buckets of the design.
@@ -147,8 +151,8 @@ class Sample(Result):
     >>> drawn = cf.assess.sample(pool, "uniform", size=2)
     >>> drawn
     Sample(uniform(size=2), seed 0: 2 of 3 documents, 1 topic)
-    >>> drawn.inclusion.round(4).tolist(), drawn.joint([0, 0], [0, 1]).round(4).tolist()
-    ([0.6667, 0.6667, 0.6667], [0.6667, 0.3333])
+    >>> drawn.compute_joint_inclusion([0, 0], [0, 1]).round(4).tolist()
+    [0.6667, 0.3333]
     """
 
     name: ClassVar[str] = "sample"
@@ -163,8 +167,8 @@ class Sample(Result):
     design: str
     drawing: str
     seed: int
-    drawn: Bools
-    cells: Cells
+    is_drawn: Bools
+    cells: SamplingCells
 
     @property
     def inclusion(self) -> Floats:
@@ -176,7 +180,7 @@ class Sample(Result):
         """Stratum or bucket of each document, from 1 in each topic; shape (documents,)."""
         return self.cells.label[self.cells.doc_cell]
 
-    def joint(self, first: Any, second: Any) -> Floats:
+    def compute_joint_inclusion(self, first: Any, second: Any) -> Floats:
         """Compute the joint inclusion probabilities of pairs of documents; shape (pairs,).
 
         Parameters
@@ -201,10 +205,10 @@ class Sample(Result):
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
         check_integer("seed", seed, 0)
-        drawn = self.cells.draw([make_named_stream(seed, topic) for topic in self.pool.topics])
-        return replace(self, seed=int(seed), drawn=drawn)
+        is_drawn = self.cells.draw([make_named_stream(seed, topic) for topic in self.pool.topics])
+        return replace(self, seed=int(seed), is_drawn=is_drawn)
 
-    def judged(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
+    def get_grades(self, judgments: Any, *, unjudged: str = "error") -> NDArray[np.int32]:
         """Return the grades of sampled documents, and -1 for other documents; shape (documents,).
 
         Parameters
@@ -225,8 +229,8 @@ class Sample(Result):
         qrels = read_judgments(judgments)
         if qrels is not None:
             self._check_design(qrels)
-        grades = self.pool.grades(qrels)
-        unjudged_docs = np.flatnonzero(self.drawn & (grades == UNJUDGED))
+        grades = self.pool.get_grades(qrels)
+        unjudged_docs = np.flatnonzero(self.is_drawn & (grades == UNJUDGED_GRADE))
         if unjudged_docs.size and unjudged == "error":
             topic = self.pool.topics[self.pool.topic[unjudged_docs[0]]]
             doc = quote(self.pool.docs[int(unjudged_docs[0])])
@@ -235,7 +239,7 @@ class Sample(Result):
                 f" {quote(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
                 " not relevant"
             )
-        return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
+        return np.where(self.is_drawn, np.maximum(grades, 0), UNSAMPLED_GRADE).astype(np.int32)
 
     def _check_design(self, qrels: Qrels) -> None:
         """Refuse judged documents with an inclusion probability that are not in this sample."""
@@ -243,7 +247,7 @@ class Sample(Result):
             return
         docs, rows = self.pool.find_matching_rows(qrels)
         inclusion = np.asarray(qrels.columns["inclusion"], dtype=np.float64)[rows]
-        is_other = ~self.drawn[docs] & (inclusion > 0) & (inclusion < 1)
+        is_other = ~self.is_drawn[docs] & (inclusion > 0) & (inclusion < 1)
         if is_other.any():
             raise PolicyError(
                 "judgments with inclusion probabilities must be those of the sample, got"
@@ -259,7 +263,7 @@ class Sample(Result):
         Parameters
         ----------
         judgments, unjudged
-            As for :meth:`judged`.
+            As for :meth:`get_grades`.
         columns
             `stratum`, for the inferred measures, which also adds the documents outside the sample,
             with grade -1; `inclusion`, for statAP. By default all columns of the design; `stat` has
@@ -268,7 +272,7 @@ class Sample(Result):
         Raises
         ------
         PolicyError
-            For a column that the design does not have, and as for :meth:`judged`.
+            For a column that the design does not have, and as for :meth:`get_grades`.
 
         Notes
         -----
@@ -284,8 +288,8 @@ class Sample(Result):
                     f"a sample by {quote(self.design)} has no column {quote(name)}; expected one"
                     f" of: {', '.join(design_columns)}"
                 )
-        grades = self.judged(judgments, unjudged=unjudged)
-        rows = np.flatnonzero(self.drawn | ("stratum" in columns))
+        grades = self.get_grades(judgments, unjudged=unjudged)
+        rows = np.flatnonzero(self.is_drawn | ("stratum" in columns))
         values = {"stratum": self.stratum.astype(np.str_), "inclusion": self.inclusion}
         return Qrels(
             self.pool.topics,
@@ -296,7 +300,7 @@ class Sample(Result):
             columns={name: values[name][rows] for name in columns},
         )
 
-    def relevant(
+    def estimate_relevant(
         self,
         judgments: Any,
         rel: Annotated[int, Integer(1)] = 1,
@@ -317,7 +321,7 @@ class Sample(Result):
         Parameters
         ----------
         judgments, unjudged
-            As for :meth:`judged`.
+            As for :meth:`get_grades`.
         rel
             Lowest grade that counts as relevant, 1 or more.
         variance
@@ -339,22 +343,23 @@ class Sample(Result):
         Raises
         ------
         PolicyError
-            For an unknown variance estimator, `rel` below 1, and as for :meth:`judged`.
+            For an unknown variance estimator, `rel` below 1, and as for :meth:`get_grades`.
 
         Examples
         --------
         >>> import cranfield as cf
         >>> runs = {"a": {"q": {f"d{i}": -float(i) for i in range(9)}}}
         >>> drawn = cf.assess.sample(cf.assess.pool(runs, 9), "uniform", size=6, seed=1)
-        >>> drawn.relevant({"q": {f"d{i}": int(i < 3) for i in range(9)}}).to_polars().rows()
+        >>> judged = {"q": {f"d{i}": int(i < 3) for i in range(9)}}
+        >>> drawn.estimate_relevant(judged).to_polars().rows()
         [('q', 9, 6, 2, 3.0, 1.0954451150103313)]
         """
-        check_arguments(Sample.relevant, locals())
+        check_arguments(Sample.estimate_relevant, locals())
         cells, topics = self.cells, self.pool.topics
         # Documents outside the sample have grades below `rel`.
         n_sampled, n_relevant = (
             np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
-            for documents in (self.drawn, self.judged(judgments, unjudged=unjudged) >= rel)
+            for documents in (self.is_drawn, self.get_grades(judgments, unjudged=unjudged) >= rel)
         )
         variances = VARIANCES[variance](cells, n_sampled.astype(float), n_relevant.astype(float))
 
@@ -377,7 +382,7 @@ class Sample(Result):
         return EstimatedRelevant(frame, topics, self.drawing, variance, standard_error)
 
     def __len__(self) -> int:
-        return int(self.drawn.sum())
+        return int(self.is_drawn.sum())
 
     def heading(self) -> list[str]:
         return [
@@ -388,7 +393,7 @@ class Sample(Result):
     def _frame(self) -> pl.DataFrame:
         columns = {"stratum": self.stratum, "inclusion": self.inclusion}
         frame = self.pool.to_polars().select("topic", "doc", **columns)
-        return frame.filter(pl.Series(self.drawn))
+        return frame.filter(pl.Series(self.is_drawn))
 
 
 def sample(

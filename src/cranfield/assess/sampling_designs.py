@@ -27,7 +27,7 @@ from cranfield.collection.policies import MAX_DEPTH
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SamplingCells:
     """Cells (strata or buckets) of all topics, topic by topic."""
 
     doc_cell: Ints  # Cell of each document
@@ -103,7 +103,7 @@ class Cells:
 
 def make_multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
-) -> Cells:
+) -> SamplingCells:
     """Make cells that are drawn with replacement; only the last cell of a topic may be smaller."""
     m = float(draws)
     mean_count, mean_pairs = m * mass, m * (m - 1) * mass**2
@@ -126,7 +126,9 @@ def make_multinomial_cells(
         sizes = size[cells]
         return np.minimum(generator.multinomial(draws, mass[cells]), sizes) if sizes.size else sizes
 
-    return Cells(doc_cell, topic, label, size, mean_count, mean_pairs, dependence, draw_counts)
+    return SamplingCells(
+        doc_cell, topic, label, size, mean_count, mean_pairs, dependence, draw_counts
+    )
 
 
 SampleSize = int | float  # Number of documents of a stratum, or their proportion in (0, 1]
@@ -136,12 +138,12 @@ SampleSize = int | float  # Number of documents of a stratum, or their proportio
 class Design:
     """Function that makes cells from a pool and sizes, and the columns of its judgments."""
 
-    make_cells: Callable[[Pool, Any], Cells]
+    make_cells: Callable[[Pool, Any], SamplingCells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
     requires_strata: bool = False
 
 
-def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
+def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> SamplingCells:
     ends = np.array(list(strata), dtype=np.int64)
     if n_below := int((pool.best_rank > ends[-1]).sum()):
         raise PolicyError(
@@ -153,14 +155,14 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
     is_count = np.array([isinstance(n, (int, np.integer)) for n in sample_sizes])[label - 1]
     sizes = np.array(sample_sizes, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
-    rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    k = np.where(is_count, np.minimum(sizes, size), rounded)
+    rounded_sizes = np.maximum(1.0, np.floor(sizes * size + 0.5))
+    k = np.where(is_count, np.minimum(sizes, size), rounded_sizes)
     moments = k, k * (k - 1), np.ones(k.size)
     n_drawn = k.astype(np.int64)
-    return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
+    return SamplingCells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
-def _make_stat_cells(pool: Pool, size: int) -> Cells:
+def _make_stat_cells(pool: Pool, size: int) -> SamplingCells:
     lengths = np.diff(pool.ranking_starts)
     max_length = int(lengths.max(initial=0))
     # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.
@@ -239,7 +241,7 @@ MAX_ITEMS = 10**15  # Maximum size of a stratum, so that floats represent sizes 
 MAX_SPREAD = 1e100  # Maximum standard deviation, so that its product with a size does not overflow
 
 
-def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) -> Ints:
+def allocation(sizes: Any, spreads: Any, n_labels: int, *, min_labels: int = 2) -> Ints:
     r"""Allocate human labels to strata so that the standard error of the mean is minimal.
 
     .. math:: n_h \propto N_h s_h
@@ -257,7 +259,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     spreads
         Standard deviation of the human labels in each stratum, assumed or from a pilot sample; if
         all are equal, the allocation is proportional to size.
-    labels
+    n_labels
         Total number of human labels.
     min_labels
         Minimum number of labels of each stratum; a standard error requires two.
@@ -270,7 +272,8 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     Raises
     ------
     PolicyError
-        For invalid sizes or spreads, and `labels` below the sum of minimums or above that of sizes.
+        For invalid sizes or spreads, and `n_labels` below the sum of minimums or above the sum of
+        sizes.
 
     Examples
     --------
@@ -292,15 +295,15 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
         raise PolicyError(f"{expected}, got {quote(spreads)}")
     check_integer("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
-    check_integer("labels", labels, int(low.sum()), int(size.sum()))
+    check_integer("n_labels", n_labels, int(low.sum()), int(size.sum()))
     weight = size * spread
     if not weight.any():
         weight = size
-    exact = _distribute(weight, low, size, labels)
-    n_labels = np.floor(exact + 1e-9)
-    order = np.lexsort((n_labels - exact, n_labels >= size))
-    n_labels[order[: int(labels - n_labels.sum())]] += 1
-    return n_labels.astype(np.int64)
+    exact_counts = _distribute(weight, low, size, n_labels)
+    counts = np.floor(exact_counts + 1e-9)
+    order = np.lexsort((counts - exact_counts, counts >= size))
+    counts[order[: int(n_labels - counts.sum())]] += 1
+    return counts.astype(np.int64)
 
 
 def _distribute(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:

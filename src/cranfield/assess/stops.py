@@ -276,7 +276,9 @@ class Budget(Rule):
     source = _SOURCE
     template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
-    draws: float = parameter(10.0, number(0), "mean relevant documents in an equal random sample")
+    draws: float = parameter(
+        10.0, number(0), "multiple of the size of a random sample with one relevant document"
+    )
     proportion: float = parameter(
         0.75, number(0, 1), "proportion of the pool at which it always stops"
     )
@@ -303,7 +305,7 @@ class _CountsByRule(dict[str, int | None]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Decision of a rule after some judgments; returned by :meth:`Stopping.verdicts`.
+    """Decision of a rule after some judgments; returned by :meth:`Stopping.list_verdicts`.
 
     Attributes
     ----------
@@ -363,7 +365,7 @@ class Stopping(Result):
     bound: Floats
     stop: Bools
 
-    def first(self) -> dict[str, int | None]:
+    def find_stops(self) -> dict[str, int | None]:
         """Return the number of judgments after which each rule first stopped; None if it did not.
 
         Keys are text forms of the rules; equivalent text forms are accepted as well.
@@ -371,7 +373,7 @@ class Stopping(Result):
         stops = (int(self.after[stop.argmax()]) if stop.any() else None for stop in self.stop)
         return _CountsByRule(zip(map(str, self.rules), stops, strict=True))
 
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def list_verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last judgment."""
         frame = self._frame().rename({"judged": "n_judged", "relevant": "n_relevant"})
         last_rows = frame[self.after.size - 1 :: self.after.size].to_dicts()
@@ -383,7 +385,7 @@ class Stopping(Result):
     def heading(self) -> list[str]:
         stops = [
             f"{rule} {'not yet' if n is None else f'after {n:,}'}"
-            for rule, n in self.first().items()
+            for rule, n in self.find_stops().items()
         ]
         judgments = inflect(int(self.after[-1]), "judgment")
         return [f"{judgments} of {self.total:,}: {', '.join(stops)}"]
@@ -436,7 +438,7 @@ def stopping(
     >>> decisions = stopping(labels, ["RecallTest(confidence=0.8)", "knee"], total=22)
     >>> decisions
     Stopping(20 judgments of 22: RecallTest(confidence=0.8) after 19, Knee not yet)
-    >>> [round(verdict.value, 4) for verdict in decisions.verdicts()]
+    >>> [round(verdict.value, 4) for verdict in decisions.list_verdicts()]
     [0.1111, 12.0]
     """
     check_arguments(stopping, locals())

@@ -98,7 +98,7 @@ def pool(
         record = find_judgments(campaign, rules.name, version)
         qrels = read_stored_qrels(campaign, rules, record)
         negative = make_judging_policies(rules).negative
-        documents = missing = documents_pool.unjudged(qrels, negative=negative)
+        documents = missing = documents_pool.find_unjudged(qrels, negative=negative)
         lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:

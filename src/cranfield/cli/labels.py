@@ -151,7 +151,7 @@ def labels(
     consensus = CROWD_MODELS[method](
         annotations, tie=tie, seed=agreement_options["seed"], **known_grades
     )
-    summary, workers = LabelSummary(annotations), consensus.workers()
+    summary, workers = LabelSummary(annotations), consensus.summarise_workers()
     frames, keys = {"grades": summary.to_polars(), "workers": workers}, {**KEYS}
     notes = [*consensus.notes, *_describe_ties(consensus)]
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
@@ -173,7 +173,7 @@ def labels(
         frames["agreement"] = agreement.to_polars()
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")
-        tables.append(agreement.table(limit=MAX_PAIRS))
+        tables.append(agreement.make_table(limit=MAX_PAIRS))
         notes += agreement.notes if result_output.writes_frame("agreement") else ()
         has_matrix = agreement.is_pairwise and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:
@@ -196,7 +196,7 @@ def labels(
         {name: (frame, keys[name]) for name, frame in frames.items()},
         {
             **{"method": method, "tie": tie, **agreement_options},
-            "notes": [*annotations.notes, *summary.anomalies(), *notes],
+            "notes": [*annotations.notes, *summary.list_anomalies(), *notes],
         },
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
@@ -209,7 +209,7 @@ def _describe_ties(consensus: cf.assess.Consensus) -> list[str]:
 
     tie = consensus.tie
     policy = f"a tied pair gets {TIES[tie]} (setting tie: {tie})"
-    return [f"{policy}; --table judgments has a column tied"] * bool(consensus.tied.any())
+    return [f"{policy}; --table judgments has a column tied"] * bool(consensus.is_tied.any())
 
 
 def _make_pair_tables(consensus: cf.assess.Consensus, table: str | None) -> dict[str, pl.DataFrame]:
@@ -225,9 +225,9 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return None
     if "=" in grades or "(" in grades or ("." in grades and ".." not in grades):
         return cli.parse_grades(grades)
-    from cranfield.assess.judges.reading import read_scale
+    from cranfield.assess.judges.reading import parse_scale
 
-    return read_scale(grades, min_grade=-(10**9)).grades
+    return parse_scale(grades, min_grade=-(10**9)).grades
 
 
 def _parse_columns(
@@ -256,7 +256,7 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
     aggregated = np.where(consensus.level[rows] < 0, n_grades, consensus.level[rows])
     counts = np.zeros((n_grades, n_grades + 1), dtype=int)
     np.add.at(counts, (gold_level[rows], aggregated), 1)
-    n_correct, n_tied = int(np.trace(counts)), int(consensus.tied[rows].sum())
+    n_correct, n_tied = int(np.trace(counts)), int(consensus.is_tied[rows].sum())
     names = [*map(str, consensus.labels.grades), "none"]
     columns = dict(zip(names, counts.T, strict=True))
     frame = pl.DataFrame({"gold": consensus.labels.grades} | columns)
@@ -418,7 +418,7 @@ def judges(
     scale_options: dict[str, Any] = {"scale": scale, "clip": clip}
     if ppi and not clip:
         # Few human labels may lack the highest grade.
-        scale_options["scale"] = read_panel(human_qrels, labels, scale, scale_of_judges=True).scale
+        scale_options["scale"] = read_panel(human_qrels, labels, scale, extends_scale=True).scale
     comparison = cf.assess.compare_judges(
         human_qrels, labels, level=level, confidence=confidence, **scale_options
     )

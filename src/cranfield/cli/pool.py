@@ -263,7 +263,7 @@ def pool(
     }
     if sample is not None:
         check_design(sample, **design)
-    is_random = not is_list or sample or pooling_method.random or sheet_options.is_random
+    is_random = not is_list or sample or pooling_method.is_random or sheet_options.is_random
     reasons = {"seed": "draws no random numbers"} if not is_random else {}
     reasons |= {"rel": "does not use grades"} if n_ranked and not pooling_method.learns else {}
     for name, reason in reasons.items():
@@ -279,7 +279,7 @@ def pool(
         inputs = (documents_pool, qrels, pooling_method)
         documents = _rank_documents(*inputs, n_next, budget, options)
     else:
-        documents = documents_pool.unjudged(qrels) if unjudged else None
+        documents = documents_pool.find_unjudged(qrels) if unjudged else None
         if documents is not None and qrels is not None:
             n_judged = len(documents_pool) - len(documents)
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
@@ -333,7 +333,7 @@ def _report_pool(
     pool_facts: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
     pool_frames = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
     if is_judged:
-        unjudged = pool.unjudged(qrels)
+        unjudged = pool.find_unjudged(qrels)
         n_judged = len(pool) - len(unjudged)
         heading.append(f"{n_judged:,} are judged, {len(unjudged):,} are not")
         _warn_of_judgments(0 if qrels is None else len(qrels) - n_judged, "outside the pool")
@@ -350,7 +350,7 @@ def _draw_sample(
 ) -> cf.assess.Sample:
     """Draw a sample, and warn of its documents that are assumed to be not relevant."""
     sample = cf.assess.sample(pool, design, **options)
-    n_missing = int((sample.drawn & pool.unjudged(qrels).missing).sum())
+    n_missing = int((sample.is_drawn & pool.find_unjudged(qrels).is_unjudged).sum())
     if n_missing and missing == "nonrelevant":
         documents = inflect(len(sample), "sampled document")
         warn(f"{n_missing:,} of {documents} are not judged and count as not relevant")
@@ -360,7 +360,7 @@ def _draw_sample(
 def _report_sample(
     sample: cf.assess.Sample, qrels: cf.Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
-    relevant = sample.relevant(qrels, rel, unjudged=missing)
+    relevant = sample.estimate_relevant(qrels, rel, unjudged=missing)
     standard_error = f"{relevant.total_error:.1f}" if relevant.has_total_error else "unknown"
     lines = [
         f"sample by {sample.drawing}, seed {seed}: {inflect(len(sample), 'document')}",
@@ -381,7 +381,7 @@ def _report_stopping(
     rows = pl.DataFrame(
         {"topic": topic, **vars(verdict)}
         for topic, decisions in stopping.items()
-        for verdict in decisions.verdicts()
+        for verdict in decisions.list_verdicts()
     ).rename({"n_judged": "judged", "n_relevant": "relevant"}, strict=False)
     topics = inflect(len(stopping), "topic")
     lines = [
@@ -412,7 +412,7 @@ def _rank_documents(
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:
-        n_unjudged = len(pool.unjudged(qrels))
+        n_unjudged = len(pool.find_unjudged(qrels))
         _warn_of_judgments(len(qrels) - len(pool) + n_unjudged, "outside the pool")
         if n_unjudged:
             unjudged = inflect(n_unjudged, "unjudged document")

@@ -102,8 +102,8 @@ def evaluate(
         `max_grade`, `topics_with_grade`, `exclude`, `lengths`, `groups`, `intents`, `aspects`,
         `system`, `columns`, `on_duplicate`, `on_bad_run`, `grades`, `jobs`, `backend`, `progress`.
         With shards, `depth` applies to the ranking of the whole collection, a topic that is missing
-        from a run is missing in all shards, and `lengths`, `groups`, `intents`, `aspects`, `grades`
-        and `exclude` are not supported. Additional options with shards:
+        from a run is missing in all shards, and `lengths`, `groups`, `intents`, `aspects`,
+        `grades`, `exclude` and `ties="expected"` are not supported. Additional options with shards:
 
         `seed` of random shards, 0 by default.
 

@@ -54,11 +54,11 @@ MAX_RUNS = 3  # maximum number of runs in a note on ties
 class TieEffect:
     """Largest change of the overall value of a system through the order of tied documents."""
 
-    measure: str  # with the largest change
+    measure: str  # measure with the largest change
     system: str
     effect: float  # difference between overall values with the best and the worst order
-    tied_proportion: float  # of retrieved documents: those tied with another one of the topic
-    is_bound: bool = True  # whether no order changes the value more; else from a few orders only
+    tied_proportion: float  # proportion of retrieved documents that are tied
+    is_bound: bool = True  # whether it is an upper bound; otherwise a few orders were tried
     n_others: int = 0  # number of other measures whose change is not negligible
 
 
@@ -134,7 +134,7 @@ def list_effects(
         return []
     systems = judged.systems if systems is None else systems
     by_measure = np.stack([*effects.values()])
-    keys, largest = [*effects], by_measure.argmax(axis=0)
+    keys, largest_index = [*effects], by_measure.argmax(axis=0)
     n_others = np.maximum((by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
     n_tied, n_retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
@@ -142,11 +142,11 @@ def list_effects(
     np.add.at(n_retrieved, run_index, judged.n_retrieved.sum(axis=0))
     largest_effects = [
         TieEffect(
-            keys[largest[k]][0],
+            keys[largest_index[k]][0],
             system,
-            float(by_measure[largest[k], k]),
+            float(by_measure[largest_index[k], k]),
             float(n_tied[k] / max(n_retrieved[k], 1)),
-            keys[largest[k]][1],
+            keys[largest_index[k]][1],
             int(n_others[k]),
         )
         for k, system in enumerate(systems)
@@ -157,9 +157,9 @@ def list_effects(
 
 def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
     """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
-    backwards = judged.permute_ties(lambda position, size: size - 1 - position)
-    shifted = judged.permute_ties(lambda position, size: (position + size // 2) % size)
-    return judged, backwards, shifted
+    reversed_runs = judged.permute_ties(lambda position, size: size - 1 - position)
+    shifted_runs = judged.permute_ties(lambda position, size: (position + size // 2) % size)
+    return judged, reversed_runs, shifted_runs
 
 
 def compute_effect_of_orders(
@@ -187,11 +187,9 @@ def describe_effect_of_orders(
     :func:`list_effects`.
     """
     if has_ties(judged, measures):
-        by_measure = np.atleast_2d(
-            compute_effect_of_orders(make_tie_orders(judged), score, overall)
-        )
+        effect = compute_effect_of_orders(make_tie_orders(judged), score, overall)
         keys = [(measure.label, False) for measure in measures]
-        effects = dict(zip(keys, by_measure, strict=True))
+        effects = dict(zip(keys, np.atleast_2d(effect), strict=True))
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))
 
 
@@ -215,18 +213,18 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     rows = judged.documents
     keys = rows.keys
     indices, is_listed = find_positions(keys, cell << 32 | rank)
-    untied = np.delete(np.arange(keys.size), indices[is_listed])
+    untied_rows = np.delete(np.arange(keys.size), indices[is_listed])
     # Rows of a group are adjacent, in descending order of grades.
     starts = np.flatnonzero(np.diff(cell << 32 | first_rank, prepend=-1))
     positions = np.arange(cell.size) - np.repeat(starts, np.diff(starts, append=cell.size))
     depth = judged.policies.depth or np.iinfo(np.int64).max
     for ranks in (first_rank + positions, first_rank + size - 1 - positions):
         is_within = ranks <= depth
-        new_keys = np.concatenate([keys[untied], (cell << 32 | ranks)[is_within]])
+        new_keys = np.concatenate([keys[untied_rows], (cell << 32 | ranks)[is_within]])
         order = np.argsort(new_keys, kind="stable")
-        grades = np.concatenate([rows.grade[untied], grade[is_within]])[order]
+        grades = np.concatenate([rows.grade[untied_rows], grade[is_within]])[order]
         new_keys = new_keys[order]
-        sources = np.concatenate([untied, np.where(is_listed, indices, -1)[is_within]])[order]
+        sources = np.concatenate([untied_rows, np.where(is_listed, indices, -1)[is_within]])[order]
         documents = Rows(
             new_keys >> 32,
             new_keys & 0xFFFFFFFF,

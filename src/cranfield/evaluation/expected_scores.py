@@ -36,14 +36,15 @@ def resolve_ties_as_trec(judged: JudgedRuns) -> JudgedRuns:
 
 def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
     """Compute the expected scores by each measure; NaN where the topic policy excludes a topic."""
-    exact = [m for m in measures if m.info.expectation and depends_on_grades_only(m, judged)]
-    unsupported = [str(measure) for measure in measures if measure not in exact]
-    if unsupported:
-        supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
+    unsupported_names = [
+        str(m) for m in measures if not (m.info.expectation and depends_on_grades_only(m, judged))
+    ]
+    if unsupported_names:
+        supported_names = [name for name, kind in REGISTRY.items() if kind.info.expectation]
         condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""
         raise PolicyError(
-            f"ties='expected' cannot be combined with {list_some(unsupported, 5)}; measures with an"
-            f" exact expected score{condensed}: {', '.join(supported)}"
+            f"ties='expected' cannot be combined with {list_some(unsupported_names, 5)}; measures"
+            f" with an exact expected score{condensed}: {', '.join(supported_names)}"
         )
     runs = resolve_ties_as_trec(judged)
     return [np.where(judged.is_scored, compute_expected_scores(m, runs), np.nan) for m in measures]
@@ -150,7 +151,7 @@ def score_rankings(
     """Score rankings of a few documents on every topic of judged runs; shape (topics, rankings).
 
     `ranks` has shape (documents, rankings) and ascends in each ranking; documents of rank 0 are not
-    retrieved. Each ranking has `n_retrieved` documents, of which the others are not judged.
+    retrieved. Each ranking has `n_retrieved` documents, of which only the given ones are judged.
     """
     shape = (judged.shape[0], ranks.shape[1])
     # Rows are in order of ranking, topic and rank.

@@ -1,8 +1,8 @@
 """Fairness over several rankings: expected exposure, and equity of attention.
 
-Both aggregate the exposure of each document over rankings, and compare the sums with relevance.
-Documents must therefore be identified across rankings. Judged runs identify only groups of
-documents, so each document becomes a group of its own.
+Both compare the exposure of each document, aggregated over rankings, with its relevance. Documents
+must therefore be identified across rankings. Judged runs identify only groups of documents, so each
+document becomes a group of its own.
 """
 
 from __future__ import annotations
@@ -207,17 +207,17 @@ class EquityOfAttention(TableResult):
     measure
         The measure, with its parameters.
     notes
-        Coverage of runs by judgments, effects of ties, and rankings that are excluded.
+        Notes on the coverage of runs by judgments, effects of ties, and excluded rankings.
     """
 
     name: ClassVar[str] = "equity"
     columns: ClassVar[Columns] = {
         "system": Column("System.", key=True),
-        "rankings": Column("Number of rankings in the series."),
+        "rankings": Column("Number of rankings in the series, except excluded ones."),
         "recurring": Column("Number of documents or groups with attention in several rankings."),
         "unfairness": Column(
-            "Sum of the distances between accumulated attention and accumulated relevance, from 0"
-            " to twice the number of rankings; lower is better."
+            "Sum of the absolute differences between accumulated attention and accumulated"
+            " relevance, from 0 to twice the number of rankings; lower is better."
         ),
         "per ranking": Column(
             "Unfairness divided by the number of rankings, from 0 to 2; 0 without rankings."

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, check_choice, quote, warn
-from cranfield.base.text import inflect
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import find_label_positions
 from cranfield.sources.columns import (
@@ -84,7 +84,7 @@ class JudgedAnswers(Scorable):
         Gold nuggets.
     systems
         Names of the systems.
-    answered
+    is_answered
         Whether a system has an answer; shape (topics, systems).
     length
         Length of the answer in characters; NaN if unknown; shape (topics, systems).
@@ -104,7 +104,7 @@ class JudgedAnswers(Scorable):
 
     nuggets: Nuggets
     systems: tuple[str, ...]
-    answered: NDArray[np.bool_]
+    is_answered: NDArray[np.bool_]
     length: Floats
     cell: Ints
     nugget: Ints
@@ -113,20 +113,20 @@ class JudgedAnswers(Scorable):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Ids of all topics with nuggets."""
+        """Ids of all topics with gold nuggets."""
         return self.nuggets.topics
 
     def total(self, values: Floats) -> Floats:
         """Sum values of matches by answer; shape (topics, systems)."""
-        sums = np.bincount(self.cell, weights=values, minlength=self.answered.size)
-        return sums.reshape(self.answered.shape).astype(np.float64)
+        sums = np.bincount(self.cell, weights=values, minlength=self.is_answered.size)
+        return sums.reshape(self.is_answered.shape).astype(np.float64)
 
     @property
-    def full(self) -> Floats:
+    def full_support(self) -> Floats:
         """1 for matches with full support, else 0; shape (matches,)."""
         return (self.support >= 1).astype(np.float64)
 
-    def match_values(self, values: Floats) -> Floats:
+    def get_nugget_values(self, values: Floats) -> Floats:
         """Return the value of each match's nugget, from values by nugget; shape (matches,)."""
         return values[self.nugget]
 
@@ -144,10 +144,10 @@ class JudgedAnswers(Scorable):
             check_choice("attribute", attribute, _ATTRIBUTES)
             if attribute == "length":
                 requirement = "the length of each answer"
-                cells = np.flatnonzero(self.answered & np.isnan(self.length))
+                cells = np.flatnonzero(self.is_answered & np.isnan(self.length))
             elif attribute == "position":
                 requirement = "the position of each fully supported nugget"
-                cells = self.cell[np.isnan(self.position) & (self.full > 0)]
+                cells = self.cell[np.isnan(self.position) & (self.full_support > 0)]
             else:
                 labels = {"vital": "importance", "vital_length": "vital string length"}
                 requirement = f"the {labels.get(attribute, attribute)} of each nugget"
@@ -200,8 +200,8 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     Warns
     -----
     CranfieldWarning
-        For answers without nuggets to topics without nuggets, which are excluded, and for systems
-        without a row for a topic with nuggets: the missing answer counts as 0.
+        For answers without nuggets to topics without gold nuggets, which are excluded, and for
+        systems without a row for a topic with gold nuggets: the missing answer counts as 0.
 
     Examples
     --------
@@ -281,22 +281,22 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     skipped_topics = unknown_rows["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
-    source = ", ".join(dict.fromkeys(table.source for table in tables))
+    source = list_some(dict.fromkeys(table.source for table in tables), 3)
     check_topics(systems, {*frame["system"]}, skipped_topics, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
-    length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+    length, is_answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     topic = find_label_positions(frame["topic"].to_list(), gold.topics)
     system = find_label_positions(frame["system"].to_list(), systems)
     length[topic, system] = frame["first_length"].fill_null(np.nan)
-    answered[topic, system] = True
-    warn_missing(answered, gold.topics, systems)
+    is_answered[topic, system] = True
+    warn_missing(is_answered, gold.topics, systems)
     # A nugget without support is not a match, but its row states that there is an answer.
     frame = frame.with_columns(pl.col("support").fill_null(1.0), cell=topic * shape[1] + system)
     matches = frame.filter(_HAS_NUGGET, pl.col("support") > 0)
     return JudgedAnswers(
         nuggets=gold,
         systems=systems,
-        answered=answered,
+        is_answered=is_answered,
         length=length,
         cell=matches["cell"].to_numpy(),
         nugget=matches["index"].to_numpy(),
@@ -381,13 +381,11 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             system = run or name or get_stem(file)
             is_name_used |= run is None
             if (topic, system) in answered_cells:
-                raise table.make_row_error(
-                    row, f"is a second answer of system {quote(system)}", topic
-                )
+                reason = f"expected one answer of system {quote(system)}, got a second"
+                raise table.make_row_error(row, reason, topic)
             answered_cells.add((topic, system))
-            nuggets, n_failed = _read_labels(
-                labels, partial(table.make_row_error, row, topic=topic)
-            )
+            make_error = partial(table.make_row_error, row, topic=topic)
+            nuggets, n_failed = _read_labels(labels, make_error)
             n_failed_labels[table.source] += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:

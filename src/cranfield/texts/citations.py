@@ -36,7 +36,7 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
     if not all(isinstance(r, Mapping) and _find_sentences(r) is not None for r in records):
         if isinstance(data, list):
             return None
-        names = list_some(map(quote, data), 5) if isinstance(data, Mapping) else "another value"
+        names = list_some(map(quote, data), 5) if isinstance(data, dict) else f"value {quote(data)}"
         raise InputError(
             "expected a table of citations (topic, system, sentence, citation, support) or answers"
             f" of TREC RAG (topic_id, run_id, references, answer), got JSON with {names}",
@@ -54,7 +54,8 @@ def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] 
             if isinstance(citations, Mapping):
                 citations = list(citations)
             if not isinstance(citations, list):
-                reason = f"answer {row + 1}: expected text and citations in sentence {number}"
+                expected = f"answer {row + 1}: expected a list of citations in sentence {number}"
+                reason = f"{expected}, got {quote(citations or sentence)}"
                 raise InputError(reason, source=source, topic=str(topic))
             documents = [_find_document(item, references) for item in citations]
             if None in documents:
@@ -98,7 +99,7 @@ def _read_document(cell: Any) -> str | None:
     return None if is_list or re.fullmatch(r"\[.*\]", doc or "") else doc
 
 
-_CITED = replace(
+_CITED_DOCUMENT = replace(
     NAME,
     read=_read_document,
     exact=None,
@@ -110,7 +111,7 @@ _CITATIONS = Schema(
     "table of citations",
     (
         *(TOPIC, FileColumn("sentence", NAME), SYSTEM),
-        declare_optional("citation", _CITED, "cited"),
+        declare_optional("citation", _CITED_DOCUMENT, "cited"),
         declare_optional("support", SUPPORT),
         *(declare_optional("joint", YES_OR_NO), declare_optional("without", YES_OR_NO)),
     ),
@@ -153,7 +154,7 @@ class JudgedCitations(Scorable):
         (sentences,).
     sentence
         Index of the sentence of each citation; shape (citations,).
-    place
+    position
         Position of the citation in its sentence, from 1; shape (citations,).
     support
         Support of the sentence by the citation alone, from 0 to 1; shape (citations,).
@@ -169,7 +170,7 @@ class JudgedCitations(Scorable):
     cell: Ints
     joint: Floats
     sentence: Ints
-    place: Ints
+    position: Ints
     support: Floats
     is_supported_without: Floats
 
@@ -303,16 +304,16 @@ def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
     """Warn of rows of support that match no citation."""
     keys = ["topic", "sentence", "citation"]
     is_general = pl.col("system").is_null()
-    unmatched = pl.concat(
+    unmatched_rows = pl.concat(
         [
             support.frame.filter(is_general).join(citations, on=keys, how="anti"),
             support.frame.filter(~is_general).join(citations, on=[*keys, "system"], how="anti"),
         ]
     )
-    if unmatched.height:
-        topic, sentence, doc = unmatched.select(keys).row(0)
-        labels = f"{unmatched.height:,} of {inflect(support.frame.height, 'label')} of support"
-        verb = "matches" if unmatched.height == 1 else "match"
+    if unmatched_rows.height:
+        topic, sentence, doc = unmatched_rows.select(keys).row(0)
+        labels = f"{unmatched_rows.height:,} of {inflect(support.frame.height, 'label')} of support"
+        verb = "matches" if unmatched_rows.height == 1 else "match"
         example = f"topic {quote(topic)}, sentence {quote(sentence)}, citation {quote(doc)}"
         warn(f"{support.source}: {labels} {verb} no citation ({example})")
 
@@ -358,13 +359,13 @@ _INVALID_CITATIONS = {
 
 def _build_citations(table: Table) -> JudgedCitations:
     table.check(_INVALID_CITATIONS)
-    frame = table.frame.with_columns(place=pl.col("citation").cum_count().over(_SENTENCE))
+    frame = table.frame.with_columns(position=pl.col("citation").cum_count().over(_SENTENCE))
     joint = pl.col("joint").drop_nulls().first()
     topics, topic = number_values(frame["topic"])
     systems, system = number_values(frame["system"])
-    answered = np.zeros((len(topics), len(systems)), dtype=bool)
-    answered[topic, system] = True
-    warn_missing(answered, topics.to_list(), systems.to_list())
+    is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
+    is_answered[topic, system] = True
+    warn_missing(is_answered, topics.to_list(), systems.to_list())
     if n_empty := frame.filter(~_HAS_SENTENCE).height:
         warn(f"{inflect(n_empty, 'answer')} without sentences counted as 0")
     frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)
@@ -382,7 +383,7 @@ def _build_citations(table: Table) -> JudgedCitations:
         cell=sentences["cell"].to_numpy(),
         joint=sentences["joint"].fill_null(np.nan).to_numpy(),
         sentence=citations["number"].cast(pl.Int64).to_numpy(),
-        place=citations["place"].cast(pl.Int64).to_numpy(),
+        position=citations["position"].cast(pl.Int64).to_numpy(),
         support=citations["support"].to_numpy(),
         is_supported_without=citations["without"].fill_null(np.nan).to_numpy(),
     )

@@ -146,7 +146,7 @@ def check_topics(
     gold: str,
     source: str,
 ) -> None:
-    """Warn of topics without a gold standard; refuse a system that has no other topics.
+    """Warn of topics without a gold standard; refuse a system that has only such topics.
 
     `known_systems` have a text of a topic with a gold standard. `text` and `gold` are the nouns for
     a text of a system and for the gold standard.

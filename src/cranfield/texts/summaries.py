@@ -206,7 +206,7 @@ class JudgedSummaries(Scorable):
         return dict(self.settings)
 
     def score_texts(
-        self, score: Callable[[Sentences, Sentences], float], average: bool
+        self, score: Callable[[Sentences, Sentences], float], is_mean: bool
     ) -> NDArray[np.float64]:
         """Score each text against the references of its topic; return the mean or the maximum.
 
@@ -215,7 +215,7 @@ class JudgedSummaries(Scorable):
         values = np.zeros((len(self.topics), len(self.systems)))
         for (topic, system), text in self.texts.items():
             scores = [score(text, reference) for reference in self.references[topic]]
-            values[topic, system] = sum(scores) / len(scores) if average else max(scores)
+            values[topic, system] = sum(scores) / len(scores) if is_mean else max(scores)
         return values
 
     def __repr__(self) -> str:

@@ -56,7 +56,7 @@ def test_jackknife_as_it_is_written() -> None:
     assert found.value[1, 0] == pytest.approx(value, abs=1e-13)
     assert found.high[1, 0] == pytest.approx(1 - np.exp(np.log(1 - value) - half), abs=1e-12)
     assert found.low[1, 0] == pytest.approx(1 - np.exp(np.log(1 - value) + half), abs=1e-12)
-    assert found.units[1] == both.sum() and found.topics.tolist() == [12, 12, 12]
+    assert found.n_units[1] == both.sum() and found.n_topics.tolist() == [12, 12, 12]
 
 
 def test_bootstrap_draws_whole_topics() -> None:
@@ -87,11 +87,11 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
     common: dict[str, Any] = {"topics": topics, "interval": interval, "resamples": 300}
     pairs = agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common)
     one, other = pairs.pick("2", "1"), pairs.pick("1", "3")
-    less = one.minus(other)
+    less = one.subtract(other)
     np.testing.assert_allclose(less.value, one.value - other.value)
     np.testing.assert_allclose(less.replicates, one.replicates - other.replicates)
     assert ((less.low < less.value) & (less.value < less.high)).all()
-    itself = one.minus(one)
+    itself = one.subtract(one)
     assert (itself.value == 0).all() and np.isnan(itself.low).all()
     if interval == "jackknife":
         without = less.replicates[:, 0, 0]
@@ -99,9 +99,11 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="the same topic names"):
         alone = common | {"topics": None, "axis": 1}
-        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
+        one.subtract(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
     with pytest.raises(PolicyError, match="the same confidence"):
-        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
+        one.subtract(
+            agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common)
+        )
     with pytest.raises(PolicyError, match="assessors that were compared, got '1', '4'"):
         pairs.pick("1", "4")
 
@@ -124,7 +126,7 @@ def test_forms_of_labels_agree(tmp_path: Path) -> None:
     mixed = [rows[k] for k in np.random.default_rng(2).permutation(len(rows))]
     for form in (by_name, rows, mixed, file, cf.assess.read_labels(rows)):
         again = agreement_of(form)
-        for name in ("value", "low", "high", "units", "topics"):
+        for name in ("value", "low", "high", "n_units", "n_topics"):
             np.testing.assert_allclose(getattr(again, name), getattr(first, name), atol=1e-12)
         pairs = agreement_of(form, ALL, pairs=True).to_polars()
         own = pl.concat(
@@ -143,7 +145,7 @@ def test_a_named_index_has_the_ids_of_units() -> None:
     frame = pd.DataFrame(ratings, columns=names)
     for index in ({"topic": topics, "doc": ids}, {"topic": topics}, {"qid": topics, "unit": ids}):
         found = agreement_of(frame.set_index([pd.Series(index[k], name=k) for k in index]), ALL[:1])
-        assert found.topics.tolist() == [12]
+        assert found.n_topics.tolist() == [12]
         np.testing.assert_allclose(found.low, expected.low, atol=1e-12)
     rows = [
         (topic, doc, name, grade)
@@ -184,13 +186,13 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     share = (1 + 0 + 0.5 + 0 + 0) / 5
     chance = 2 * share * (1 - share)
     np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
-    assert found.units.tolist() == [3]
+    assert found.n_units.tolist() == [3]
     # Only with this note do the values of both calls, with one row each, not contradict.
     assert found.notes == (
         "AC1 and AC2: chance agreement is also estimated from 2 units with only one label",
     )
     paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
-    assert paired.units.tolist() == [3] and paired.notes == ()
+    assert paired.n_units.tolist() == [3] and paired.notes == ()
 
 
 def test_scale_that_was_not_used_up() -> None:
@@ -219,7 +221,7 @@ def test_repeated_labels_are_not_agreement() -> None:
 NOTED = [
     ([[1, 1], [1, 1]], ["a", "b"], "undefined"),
     ([[1, NONE], [NONE, 0]], ["a", "b"], "undefined"),
-    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two topics are required"),
+    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "at least two are required"),
     ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "without a confidence interval"),
     ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are approximate"),
 ]

@@ -78,11 +78,11 @@ def test_a_difference_is_estimated_from_differences_of_topics() -> None:
     y, f = (cf.evaluate_answers(a, "NuggetRecall")["NuggetRecall"].values for a in (human, judge))
     people = np.where(np.isin(TOPICS, sample), y[:, 0] - y[:, 1], np.nan)
     expected = ppi_mean(people, f[:, 0] - f[:, 1])
-    [row] = result.differences().to_dicts()
+    [row] = result.estimate_differences().to_dicts()
     assert (row["system"], row["other"]) == ("x", "y")
     for name in ("estimate", "standard_error", "low", "high"):
         assert row[name] == pytest.approx(float(getattr(expected, name)), abs=1e-12)
-    [reverse] = result.differences(baseline="x").to_dicts()
+    [reverse] = result.estimate_differences(baseline="x").to_dicts()
     assert (reverse["system"], reverse["estimate"]) == ("y", pytest.approx(-row["estimate"]))
 
 
@@ -95,7 +95,7 @@ def test_a_missing_answer_counts_as_0_in_a_difference() -> None:
         result = ppi_answers(human, machine, "CitationPrecision")
     y, f = np.zeros(20), np.zeros(20)
     y[4], y[8:], f[4] = 1.0, np.nan, 1.0
-    [row] = result.differences().to_dicts()
+    [row] = result.estimate_differences().to_dicts()
     assert row["estimate"] == pytest.approx(float(ppi_mean(y, f).estimate), abs=1e-12)
 
 
@@ -106,10 +106,10 @@ def test_differences_are_refused_without_common_topics() -> None:
         human = cf.texts.judge_answers(table, NUGGETS)
     judge = judged(TOPICS, 0.2)
     with pytest.raises(CranfieldError, match="answers of 'x' and 'y' to the same topics"):
-        ppi_answers(human, judge, "NuggetRecall").differences()
+        ppi_answers(human, judge, "NuggetRecall").estimate_differences()
     single = cf.texts.read_citations({"x": {q: [["full"]] for q in TOPICS}})
     with pytest.raises(CranfieldError, match="requires two systems, got 'x'"):
-        ppi_answers(single, single, "CitationPrecision").differences()
+        ppi_answers(single, single, "CitationPrecision").estimate_differences()
 
 
 def test_refusals() -> None:

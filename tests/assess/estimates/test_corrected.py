@@ -304,7 +304,7 @@ def test_differences_of_documents() -> None:
         found = ppi_scores(
             COVID.runs[:4], people, NOISY, "DCG@10", unit="document", fixed_topics=fixed
         )
-        frame = found.differences()
+        frame = found.estimate_differences()
         assert frame.height == 6
         gap = found.scores.values[:, 0] - found.scores.values[:, 1]
         assert frame["estimate"][0] == pytest.approx(gap.mean())
@@ -336,13 +336,13 @@ def test_by_topic_is_the_ppi_mean(measure: str) -> None:
     np.testing.assert_array_equal(found.means.low, expected.low)
     np.testing.assert_allclose(found.by_judge, f.mean())
     pair = ppi_mean(human[:, 0] - human[:, 2], f.values[:, 0] - f.values[:, 2])
-    frame = found.differences()
+    frame = found.estimate_differences()
     assert frame.row(1)[2:6] == pytest.approx(
         [float(getattr(pair, name)) for name in ("estimate", "standard_error", "low", "high")],
         nan_ok=True,
     )
     assert frame["system"].to_list() == [COVID.runs[i].name for i in (0, 0, 1)]
-    only = found.differences(baseline=found.systems[1])
+    only = found.estimate_differences(baseline=found.systems[1])
     assert only["other"].unique().to_list() == [found.systems[1]] and only.height == 2
 
 
@@ -444,7 +444,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
 def test_small_results() -> None:
     found = ppi_scores({"only": RUNS["a"]}, HUMAN, JUDGE, "DCG@3", unit="document")
     assert repr(found) == "PPIScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
-    assert found.differences().height == 0
+    assert found.estimate_differences().height == 0
 
 
 def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
@@ -484,7 +484,9 @@ def test_systems_without_unjudged_documents_are_certain() -> None:
     found = ppi_scores(COVID.runs[:3], people, judge, "P@10", **options)
     for values in (found.means.estimate, found.means.low, found.means.high):
         np.testing.assert_allclose(values, truth["P@10"].mean(), atol=1e-12)
-    np.testing.assert_allclose(found.differences()["low"], found.differences()["high"])
+    np.testing.assert_allclose(
+        found.estimate_differences()["low"], found.estimate_differences()["high"]
+    )
     assert not any("all values are equal" in note for note in found.notes)
     deeper = ppi_scores(COVID.runs[:3], people, judge, "P@20", **options)
     assert (deeper.means.low < deeper.means.high).all()

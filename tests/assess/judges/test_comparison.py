@@ -62,7 +62,7 @@ def test_limits_are_those_of_the_jackknife_over_topics(
     normal = 2 * n / (stats.kurtosis(without, fisher=False) - 1)
     assert normal < n - 1 or statistic == "over"
     half = stats.t.ppf(0.975, min(n - 1, normal)) * error
-    row = found.intervals().filter(judge=judge, statistic=statistic).row(0, named=True)
+    row = found.tabulate_intervals().filter(judge=judge, statistic=statistic).row(0, named=True)
     centre = to(frame["value"].to_numpy().mean())
     assert (row["low"], row["high"]) == pytest.approx(back([centre - half, centre + half]))
 
@@ -72,14 +72,14 @@ def test_confusion_and_calibration(found: cf.assess.JudgeComparison) -> None:
     table = np.zeros((4, 4), dtype=int)
     for people, judge, number in counts.iter_rows():
         table[people, judge] = number
-    assert (found.confusion("TREMA-all").drop("human grade").to_numpy() == table).all()
-    part = found.calibration().filter(pl.col("judge") == "TREMA-all")
+    assert (found.tabulate_confusion("TREMA-all").drop("human grade").to_numpy() == table).all()
+    part = found.tabulate_calibration().filter(pl.col("judge") == "TREMA-all")
     shares = part["proportion"].to_numpy().reshape(4, 4)
     assert np.allclose(shares, (table / table.sum(axis=0)).T, atol=1e-14)
     assert (part["low"] <= part["proportion"]).all()
     assert (part["proportion"] <= part["high"]).all()
     with pytest.raises(cf.PolicyError, match="unknown judge 'x'; expected one of:"):
-        found.confusion("x")
+        found.tabulate_confusion("x")
 
 
 def test_calibration_has_the_variance_of_the_jackknife() -> None:
@@ -149,7 +149,7 @@ def test_what_is_missing_extra_and_unknown_is_counted() -> None:
     wanted = {"labels": 5, "pairs": 2, "missing": 2, "extra": 1, "unknown": 2}
     assert {name: row[name] for name in wanted} == wanted
     # A grade below 0 of people is not relevant.
-    assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
+    assert found.tabulate_confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
     assert found.notes[0] == "1 human grade below 0 counted as 0"
     assert "Labels by judge: compared with people" in str(found)
 

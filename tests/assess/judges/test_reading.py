@@ -206,9 +206,7 @@ def test_answers_as_words_and_texts(tmp_path: Path) -> None:
     path.write_text(as_json_lines([record("q1", "a", "score: 1"), record("q1", "b", "none")]))
     [judge] = cf.assess.read_judges(path, grades=r"score: (\d)")
     assert (of(judge), judge.n_unparsed) == ([("q1", "a", 1)], 1)
-    with pytest.raises(
-        InputError, match="judge.jsonl: .* got none with the words or pattern of grades"
-    ):
+    with pytest.raises(InputError, match="judge.jsonl: .* got none that grades="):
         cf.assess.read_judges(path, grades=r"grade: (\d)")
     path.write_text(as_json_lines([record("q1", "a", "Relevant"), record("q1", "b", "No")]))
     [judge] = cf.assess.read_judges(path, grades={"Relevant": 2, "No": 0})

@@ -87,11 +87,14 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
     pair = f"difference({first}, {second})"
     limits = {"kappa": 0.3, "tau": 0.5, "self-preference": 0.5, pair: 0}
     decisions = cf.assess.decide(limits, comparison, rankings, preference, ppi)
-    kappa = comparison.intervals().filter(statistic="kappa").row(0)[2:]
+    kappa = comparison.tabulate_intervals().filter(statistic="kappa").row(0)[2:]
     tau = rankings.to_polars().select("tau", "tau low", "tau high").row(0)
     bias = preference.to_polars().select("bias", "low", "high").row(0)
     difference = (
-        ppi.differences(second).filter(system=first).select("estimate", "low", "high").row(0)
+        ppi.estimate_differences(second)
+        .filter(system=first)
+        .select("estimate", "low", "high")
+        .row(0)
     )
     rows = decisions.to_polars().select("quantity", "estimate", "low", "high").rows()
     assert rows[:2] == [("kappa", *kappa), ("tau", *tau)]

@@ -54,7 +54,7 @@ def test_dawid_and_skenes_own_data() -> None:
     assert np.bincount(found.level).tolist() == [18, 19, 5, 3]
     first = [[0.889, 0.111, 0, 0], [0.071, 0.876, 0.053, 0], [0, 0.339, 0.661, 0]]
     assert found.confusion[0].round(3).tolist() == [*first, [0, 0, 0.556, 0.444]]
-    assert found.converged
+    assert found.has_converged
 
 
 def test_a_crowd_with_known_grades() -> None:
@@ -156,7 +156,7 @@ def test_what_all_methods_keep(name: str, seed: int, grades: int, share: float) 
     assert found.qrels.docs.to_list() == labels.docs.to_list()
     assert found.qrels.to_polars().select("topic", "doc").equals(labels.pairs)
     assert ((found.quality >= 0) & (found.quality <= 1 + 1e-12)).all()
-    assert found.workers()["labels"].sum() == len(labels)
+    assert found.summarise_workers()["labels"].sum() == len(labels)
     assert found.confusion.shape == (4, grades, grades)
 
 
@@ -197,7 +197,7 @@ def test_quality_of_workers_is_described_for_every_model() -> None:
 
 def test_ties() -> None:
     labels = tied()
-    assert majority(labels).tied.tolist() == [True, True, False]
+    assert majority(labels).is_tied.tolist() == [True, True, False]
     assert majority(labels, tie="low").qrels.grades.tolist() == [0, 0, 1]
     assert majority(labels, tie="high").qrels.grades.tolist() == [2, 2, 1]
     assert majority(labels, tie="median").qrels.grades.tolist() == [0, 1, 1]
@@ -218,22 +218,22 @@ def test_ties() -> None:
 
 def test_expected_grades_are_rounded_by_name_only() -> None:
     found = majority(tied())
-    assert found.expected() == pytest.approx([1, 1, 1])
+    assert found.compute_expected_grades() == pytest.approx([1, 1, 1])
     half = majority(read_labels([("q", "d", "a", 0), ("q", "d", "b", 1)]))
     rounded = {
-        name: half.expected_qrels(name).grades[0]
+        name: half.make_expected_qrels(name).grades[0]
         for name in ("half-up", "half-down", "half-even", "up", "down")
     }
     assert rounded == {"half-up": 1, "half-down": 0, "half-even": 0, "up": 1, "down": 0}
     with pytest.raises(PolicyError, match="unknown rounding 'near'; expected one of:"):
-        half.expected_qrels("near")
+        half.make_expected_qrels("near")
 
 
 def test_weights() -> None:
     labels = tied()
     assert majority(labels, weights=[1, 2, 0]).qrels.grades.tolist() == [2, 1, 1]
     nothing = majority(labels, weights=[0, 0, 0])
-    assert nothing.tied.all()
+    assert nothing.is_tied.all()
     assert nothing.posterior == pytest.approx(np.full((3, 3), 1 / 3))
     for weights in ([1, 2], [1, 2, -1], [1, 2, np.nan], "x"):
         with pytest.raises(PolicyError, match="weights"):
@@ -266,7 +266,7 @@ def test_wawa_is_agreement_with_the_majority() -> None:
 
 def test_workers_without_their_own_labels() -> None:
     rows = [("q", "d", "a", 1), ("q", "d", "b", 1), ("q", "d", "c", 0), ("q", "e", "a", 0)]
-    frame = majority(read_labels(rows)).workers()
+    frame = majority(read_labels(rows)).summarise_workers()
     assert frame["agreement"].to_list() == [1.0, 1.0, 0.0]
     # Without a: b and c tie. Nobody else labelled e.
     assert frame["without"].to_list() == [0.5, 0.5, 0.0]

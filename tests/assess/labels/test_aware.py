@@ -86,7 +86,7 @@ def test_an_assessor_at_random_counts_less(kind: str, by: str) -> None:
     found = aware(given, labels, "AP", **options)
     mean = found.settings["aware"]["mean weight"]
     assert min(mean, key=mean.__getitem__) == "w4"
-    squared = aware(given, labels, "AP", squared=True, **options)
+    squared = aware(given, labels, "AP", squares_distances=True, **options)
     assert squared.settings["aware"]["mean weight"]["w4"] < mean["w4"]
 
 
@@ -115,3 +115,9 @@ def test_repeats_and_labels_without_relevance() -> None:
         aware({"q": {"d": 1}}, read_labels(rows, repeats="keep"), "AP")
     with pytest.raises(CranfieldError, match="random assessors require"):
         aware({"q": {"d": 1}}, read_labels([("q", "d", "w", 0)]), "AP", weights="rmse")
+
+
+def test_only_grade_0() -> None:
+    labels = read_labels({"ann": {"q": {"a": 0}}, "bob": {"q": {"a": 0}}})
+    with pytest.raises(PolicyError, match="a grade above 0, got grade 0 only"):
+        aware({"q": {"a": 2, "b": 1}}, labels, "RR")

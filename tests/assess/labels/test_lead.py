@@ -48,8 +48,8 @@ def test_replay_in_a_plain_loop(seed: int, c: float, epsilon: float) -> None:
             if first - second >= c * np.sqrt(squares) - epsilon * votes.sum() - 1e-12:
                 decided[i] = True
                 break
-    assert found.used.tolist() == used.tolist()
-    assert found.decided.tolist() == decided.tolist()
+    assert found.is_used.tolist() == used.tolist()
+    assert found.is_decided.tolist() == decided.tolist()
     assert found.n_used_by_pair.sum() == used.sum() == len(found.labels)
     assert found.to_polars()["decided"].to_list() == decided.tolist()
 
@@ -61,6 +61,6 @@ def test_real_votes(shared: Path) -> None:
         columns="order item worker grade",
     )
     found = LeadRule(1.5).replay(labels)
-    assert int(found.used.sum()) == 12_819
-    assert int(majority(found.labels).tied.sum()) == 88
-    assert int(LeadRule(1.5, 0.1).replay(labels).used.sum()) == 9_043
+    assert int(found.is_used.sum()) == 12_819
+    assert int(majority(found.labels).is_tied.sum()) == 88
+    assert int(LeadRule(1.5, 0.1).replay(labels).is_used.sum()) == 9_043

@@ -321,7 +321,7 @@ def test_a_global_queue_keeps_its_sequence_where_it_goes_topic_by_topic() -> Non
     runs = {"A": {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}}
     made = cf.assess.order(runs, "MTF(scope='global')", {"1": {"a": 1, "b": 1}})
     assert made.sequence.tolist() == [0, 1, 2]
-    assert made.first(2, overall=True).tolist() == [True, True, False]
+    assert made.mask_budget(2, overall=True).tolist() == [True, True, False]
     assert cf.assess.order(runs, "MTF", {"1": {"a": 1}}).sequence.tolist() == [0, 2, 1]
 
 
@@ -365,12 +365,19 @@ def test_budgets() -> None:
     runs = as_runs(TOY) | as_runs({"E": ["x", "y"]}, "other")
     qrels = {"q": dict.fromkeys(RELEVANT, 1) | {"b": 0}, "other": {"y": 2}}
     order = cf.assess.order(runs, "depth", qrels)
-    assert order.n_relevant_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
-    assert order.n_relevant([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
-    assert order.n_relevant([10**30]).tolist() == [6] and order.first(10**30).all()
-    assert order.budget(2).to_polars().rows() == [("q", "a", 1), ("other", "y", 2), ("q", "b", 0)]
-    assert order.budget(3, overall=True).to_polars().rows() == [("q", "a", 1), ("other", "y", 2)]
-    assert order.first(1).sum() == 2
+    assert order.count_relevant_by_topic([0, 1, 2, 100]).tolist() == [[0, 0, 1, 1], [0, 1, 1, 5]]
+    assert order.count_relevant([0, 1, 2, 100]).tolist() == [0, 1, 2, 6]
+    assert order.count_relevant([10**30]).tolist() == [6] and order.mask_budget(10**30).all()
+    assert order.select_judgments(2).to_polars().rows() == [
+        ("q", "a", 1),
+        ("other", "y", 2),
+        ("q", "b", 0),
+    ]
+    assert order.select_judgments(3, overall=True).to_polars().rows() == [
+        ("q", "a", 1),
+        ("other", "y", 2),
+    ]
+    assert order.mask_budget(1).sum() == 2
 
 
 def test_unjudged_documents() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assess.pools.pool import UNJUDGED
+from cranfield.assess.pools.pool import UNJUDGED_GRADE
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.* no topic in common with", "ignore:.*rank column that contradicts"
@@ -95,9 +95,9 @@ def test_grades_and_what_is_unjudged() -> None:
     runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"1": {"x": 1.0}, "2": {"x": 1.0}}}
     pool = cf.assess.pool(runs, 5)
     qrels = {"1": {"y": -1, "other": 3}, "3": {"x": 1}}
-    assert pool.grades(qrels).tolist() == [UNJUDGED, -1, UNJUDGED]
-    assert pool.grades(qrels, negative="unjudged").tolist() == [UNJUDGED] * 3
-    missing = pool.unjudged(qrels)
+    assert pool.get_grades(qrels).tolist() == [UNJUDGED_GRADE, -1, UNJUDGED_GRADE]
+    assert pool.get_grades(qrels, negative="unjudged").tolist() == [UNJUDGED_GRADE] * 3
+    missing = pool.find_unjudged(qrels)
     assert missing.to_polars().rows() == [("1", "x", 1, 2), ("2", "x", 1, 1)]
     assert missing.by_topic().rows() == [("1", 2, 1), ("2", 1, 1)]
     assert missing.by_system().rows() == [("a", 2, 1, 0), ("b", 2, 2, 1)]

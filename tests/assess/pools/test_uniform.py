@@ -41,7 +41,7 @@ def test_an_order_depends_on_seed_and_topic_only() -> None:
 
 
 def test_relevant_documents_are_in_proportion_to_the_budget() -> None:
-    relevant = [order(POOL, "uniform", QRELS, seed=s).n_relevant([4])[0] for s in range(200)]
+    relevant = [order(POOL, "uniform", QRELS, seed=s).count_relevant([4])[0] for s in range(200)]
     # Of q1 half of the three relevant documents, and that of q2.
     assert np.mean(relevant) == pytest.approx(3 * 4 / 8 + 1, abs=0.19)
 

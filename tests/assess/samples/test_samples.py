@@ -102,7 +102,7 @@ def all_samples(drawn: Sample) -> dict[tuple[int, ...], float]:
 def joint_matrix(drawn: Sample) -> Floats:
     n = len(drawn.pool)
     grid = np.indices((n, n)).reshape(2, -1)
-    return drawn.joint(*grid).reshape(n, n)
+    return drawn.compute_joint_inclusion(*grid).reshape(n, n)
 
 
 @pytest.mark.parametrize(("design", "wanted"), DESIGNS)
@@ -124,14 +124,14 @@ def test_chances_are_those_of_all_samples(design: str, wanted: dict[str, Any]) -
         for d in range(len(POOL))
     ]
     np.testing.assert_allclose(drawn.cells.covariance[drawn.cells.doc_cell], covariance, atol=1e-12)
-    assert all(tuple(np.flatnonzero(drawn.redraw(seed).drawn)) in found for seed in range(40))
+    assert all(tuple(np.flatnonzero(drawn.redraw(seed).is_drawn)) in found for seed in range(40))
 
 
 def estimate(drawn: Sample, docs: tuple[int, ...], relevant: Bools, variance: str) -> Any:
     taken = np.isin(np.arange(len(drawn.pool)), docs)
     pool = drawn.pool
     judgments = cf.Qrels(pool.topics, pool.topic, pool.docs, relevant.astype(np.int32))
-    return replace(drawn, drawn=taken).relevant(judgments, variance=variance)
+    return replace(drawn, is_drawn=taken).estimate_relevant(judgments, variance=variance)
 
 
 @pytest.mark.parametrize(("design", "wanted"), DESIGNS)
@@ -141,7 +141,7 @@ def test_variances_are_sums_over_pairs(design: str, wanted: dict[str, Any]) -> N
     for seed in range(5):
         drawn = cf.assess.sample(POOL, design, seed=seed, **wanted)
         pi, joint = drawn.inclusion, joint_matrix(drawn)
-        docs = np.flatnonzero(drawn.drawn).tolist()
+        docs = np.flatnonzero(drawn.is_drawn).tolist()
         plain = {"horvitz-thompson": 0.0, "sen-yates-grundy": 0.0}
         for d in docs:
             plain["horvitz-thompson"] += y[d] * (1 - pi[d]) / pi[d] ** 2
@@ -165,8 +165,8 @@ def test_variances_are_sums_over_pairs(design: str, wanted: dict[str, Any]) -> N
 
 def test_a_sample_without_relevant_documents_has_no_standard_error() -> None:
     drawn = cf.assess.sample(POOL, "uniform", size=4, seed=1)
-    docs = tuple(np.flatnonzero(drawn.drawn).tolist())
-    made = estimate(drawn, docs, np.zeros(len(drawn.drawn), dtype=bool), "sen-yates-grundy")
+    docs = tuple(np.flatnonzero(drawn.is_drawn).tolist())
+    made = estimate(drawn, docs, np.zeros(len(drawn.is_drawn), dtype=bool), "sen-yates-grundy")
     assert made.to_polars()["standard error"].to_list() == [None]
     assert "standard error unknown" in repr(made)
 
@@ -201,8 +201,10 @@ def test_a_topic_does_not_depend_on_others() -> None:
     for design in ("uniform", "stat"):
         one = cf.assess.sample(alone, design, size=7, seed=5)
         all_of = cf.assess.sample(among, design, size=7, seed=5)
-        assert one.drawn.tolist() == all_of.drawn[among.topic == 1].tolist()
-        assert all_of.drawn[among.topic == 1].tolist() != all_of.drawn[among.topic == 2].tolist()
+        assert one.is_drawn.tolist() == all_of.is_drawn[among.topic == 1].tolist()
+        assert (
+            all_of.is_drawn[among.topic == 1].tolist() != all_of.is_drawn[among.topic == 2].tolist()
+        )
 
 
 def test_judgments_of_a_sample() -> None:
@@ -238,22 +240,22 @@ def test_judgments_that_do_not_fit_the_sample_are_refused() -> None:
     pool = cf.assess.pool(runs_of("abcdefgh"), 8)
     drawn = cf.assess.sample(pool, "uniform", size=3)
     with pytest.raises(cf.PolicyError, match=r"3 sampled documents not judged \(topic 'q'"):
-        drawn.relevant({"z": {"a": 1}})
-    assert drawn.relevant({"z": {"a": 1}}, unjudged="nonrelevant").total == 0
+        drawn.estimate_relevant({"z": {"a": 1}})
+    assert drawn.estimate_relevant({"z": {"a": 1}}, unjudged="nonrelevant").total == 0
     with pytest.raises(cf.PolicyError, match="unknown variance 'x'; expected one of:"):
-        drawn.relevant({"q": {"a": 1}}, variance="x")
+        drawn.estimate_relevant({"q": {"a": 1}}, variance="x")
     with pytest.raises(cf.PolicyError, match="by 'stat' has no column 'stratum'"):
         cf.assess.sample(pool, "stat", size=3).to_qrels({"q": {"a": 1}}, ["stratum"])
     with pytest.raises(cf.PolicyError, match="first and second must have the same length"):
-        drawn.joint([0, 1], [0])
+        drawn.compute_joint_inclusion([0, 1], [0])
 
 
 def test_one_document() -> None:
     pool = cf.assess.pool(runs_of("a"), 1)
     for design, size in (("uniform", 5), ("stat", 1), ("stat", 5)):
         drawn = cf.assess.sample(pool, design, size=size)
-        found = drawn.relevant({"q": {"a": 1}})
-        assert (found.total, found.total_error, drawn.drawn.tolist()) == (1.0, 0.0, [True])
+        found = drawn.estimate_relevant({"q": {"a": 1}})
+        assert (found.total, found.total_error, drawn.is_drawn.tolist()) == (1.0, 0.0, [True])
     assert "1 topic: 1.0 relevant documents, standard error 0.0, estimated from 1" in repr(found)
 
 
@@ -265,7 +267,7 @@ def test_topics_without_documents() -> None:
     judged = {"1": {"x": 1, "y": 0}}
     for design in ("uniform", "stat"):
         drawn = cf.assess.sample(pool, design, size=5)
-        found = drawn.relevant(judged)
+        found = drawn.estimate_relevant(judged)
         assert drawn.pool.topics == ("0", "1", "2")
         assert found.estimate.tolist() == [0.0, 1.0, 0.0]
         assert found.error.tolist() == [0.0, 0.0, 0.0]
@@ -281,23 +283,23 @@ def test_documents_of_strata_that_were_not_sampled_are_unjudged() -> None:
     listed = drawn.to_qrels({"q": grades}, ["stratum"])
     sampled = drawn.to_polars()["doc"].to_list()
     assert len(listed) == len(POOL) == 7 and len(sampled) == 3
-    missing = POOL.unjudged(listed).to_polars()["doc"].to_list()
+    missing = POOL.find_unjudged(listed).to_polars()["doc"].to_list()
     assert missing == [doc for doc in POOL.docs if doc not in sampled]
     assert cf.assess.stopping_by_topic(POOL, listed, "Budget")["q"].after[-1] == 3
     following = cf.assess.next_documents(POOL, listed, "depth", 9)
     assert (len(following), following.n_judged, following.n_outside) == (4, 3, 0)
-    relevant = drawn.relevant(listed).to_polars()
+    relevant = drawn.estimate_relevant(listed).to_polars()
     assert relevant["estimate"][0] == pytest.approx(7 / 3 * sum(grades[doc] for doc in sampled))
     with pytest.raises(cf.PolicyError, match="sampled documents? not judged"):
-        cf.assess.sample(POOL, "uniform", size=5, seed=4).relevant(listed)
+        cf.assess.sample(POOL, "uniform", size=5, seed=4).estimate_relevant(listed)
     # Without strata a grade below 0 is a judgment.
-    assert len(POOL.unjudged({"q": dict.fromkeys("abcdefg", -1)})) == 0
+    assert len(POOL.find_unjudged({"q": dict.fromkeys("abcdefg", -1)})) == 0
     nothing = cf.assess.sample(POOL, "uniform", size=3).to_qrels({"q": grades}, ["stratum"])
     nothing.grades[:] = -1
     with pytest.warns(
         cf.CranfieldWarning, match="none of 7 rows is judged: no document has been judged yet"
     ):
-        assert len(POOL.unjudged(nothing)) == 7
+        assert len(POOL.find_unjudged(nothing)) == 7
 
 
 def test_measures_of_judged_documents_ignore_those_not_sampled() -> None:
@@ -321,15 +323,15 @@ def test_judgments_of_another_sample_are_refused() -> None:
     grades = {"q": {doc: int(doc in "abc") for doc in POOL.docs}}
     drawn = cf.assess.sample(POOL, "uniform", size=3)
     judged = drawn.to_qrels(grades, ["inclusion"])
-    other = next(s for s in map(drawn.redraw, range(1, 9)) if (s.drawn != drawn.drawn).any())
+    other = next(s for s in map(drawn.redraw, range(1, 9)) if (s.is_drawn != drawn.is_drawn).any())
     outside = [doc for doc in drawn.to_polars()["doc"] if doc not in other.to_polars()["doc"]]
     assert outside
     message = rf"got {len(outside)} judged documents? outside uniform\(size=3\), seed {other.seed}"
     with pytest.raises(cf.PolicyError, match=message):
-        other.relevant(judged, unjudged="nonrelevant")
+        other.estimate_relevant(judged, unjudged="nonrelevant")
     # The sample itself, part of it, judgments without probabilities, and those of all documents.
     part = judged.restrict(np.arange(len(judged)) < 2)
     everything = cf.assess.sample(POOL, "uniform", size=7).to_qrels(grades, ["inclusion"])
     for qrels in (judged, part, everything, grades):
-        drawn.relevant(qrels, unjudged="nonrelevant")
-    other.relevant(everything)
+        drawn.estimate_relevant(qrels, unjudged="nonrelevant")
+    other.estimate_relevant(everything)

@@ -92,7 +92,7 @@ def test_targets() -> None:
     labels = [1, 0, 1, 1, 0, 1]
     marks = [True, False, False, True, False, True]
     asked = stopping(labels, "Target(n_targets=2)", total=9, targets=marks)
-    assert asked.first() == {"Target(n_targets=2)": 4}
+    assert asked.find_stops() == {"Target(n_targets=2)": 4}
 
 
 def test_two_at_once_and_in_words() -> None:
@@ -100,12 +100,12 @@ def test_two_at_once_and_in_words() -> None:
         LABELS, ["RecallTest(recall=0.8)", "knee(min_judgments=10)"], total=60, every=25
     )
     assert asked.after.tolist() == [25, 50]
-    first, second = asked.verdicts()
+    first, second = asked.list_verdicts()
     assert (first.n_judged, first.n_relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
     assert second.reason.startswith("the bend (slope ratio) of the gain curve is 20; the rule")
     assert asked.to_polars().height == 4
-    everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
+    everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).list_verdicts()[0]
     assert everything.stop
     assert everything.value == 0
 
@@ -142,10 +142,10 @@ def test_topics_of_a_pool() -> None:
     alone = stopping([1, 1, 0, 0, 0], ["Knee(min_judgments=1)", "Line(each=1, more=3)"], total=30)
     assert list(said) == ["1", "2"]
     assert said["1"].to_polars().equals(alone.to_polars())
-    assert said["1"].first()["Line(each=1, more=3)"] == 5
+    assert said["1"].find_stops()["Line(each=1, more=3)"] == 5
     assert said["2"].after.tolist() == [0]
     nothing = cf.assess.stopping_by_topic(pool, None, "Budget")
-    assert [one.first()["Budget"] for one in nothing.values()] == [None, None]
+    assert [one.find_stops()["Budget"] for one in nothing.values()] == [None, None]
 
 
 def test_first_by_the_text_that_was_given() -> None:
@@ -154,7 +154,7 @@ def test_first_by_the_text_that_was_given() -> None:
         ["knee(min_judgments = 5)", "2399", cf.assess.parse_rule("Knee")],
         total=12,
     )
-    first = asked.first()
+    first = asked.find_stops()
     assert first["knee(min_judgments = 5)"] == first["Knee(min_judgments=5)"]
     assert first["2399"] is None and first["Line"] is None
     assert list(first) == ["Knee(min_judgments=5)", "Line", "Knee"]

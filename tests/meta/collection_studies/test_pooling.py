@@ -239,7 +239,7 @@ def test_repeats(covid: Any) -> None:
     drawn = made.samples.filter(method="Thompson", budget=5)["relevant"].to_list()
     for repeat, relevant in enumerate(drawn):
         order = cf.assess.order(runs, "Thompson", covid.qrels, depth=5, seed=7 + repeat)
-        assert relevant == order.n_relevant([5]).item()
+        assert relevant == order.count_relevant([5]).item()
     [row] = made.documents.filter(method="Thompson", budget=5).to_dicts()
     assert row["relevant"] == np.mean(drawn)
     assert row["relevant sd"] == pytest.approx(np.std(drawn, ddof=1))

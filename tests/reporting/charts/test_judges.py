@@ -32,7 +32,7 @@ def test_agreement_is_that_of_the_comparison(people: dict[str, dict[str, int]]) 
     chart = charts.judges_chart(found, ["kappa 01|23", "alpha", "bias"])
     spec_of(chart)
     assert domain_of(chart, "y") == ["same", "close", "wild"]
-    frame = found.intervals()
+    frame = found.tabulate_intervals()
     for row in rows_with(chart, "judge", "statistic"):
         [(value, low, high)] = (
             frame.filter(judge=row["judge"], statistic=row["statistic"])
@@ -49,7 +49,7 @@ def test_a_table_of_shares_for_each_judge(people: dict[str, dict[str, int]]) -> 
     assert [panel["title"] for panel in spec["concat"]] == list(judges)
     [rows] = spec_of(charts.confusion_chart(found, judges=["j2"]))["datasets"].values()
     shares = {(row["label"], row["grade"]): row["proportion"] for row in rows}
-    table = found.confusion("j2").drop("human grade").to_numpy()
+    table = found.tabulate_confusion("j2").drop("human grade").to_numpy()
     assert [shares[k, 1] for k in range(4)] == pytest.approx(table[1] / table.sum(axis=0))
 
 

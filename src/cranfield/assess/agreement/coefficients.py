@@ -152,9 +152,8 @@ class Ratings:
         sizes = np.bincount(self.unit, minlength=self.topic_of.size)
         n_pairs = int((sizes * (sizes - 1) // 2).sum())
         if n_pairs > MAX_PAIRS:
-            raise CranfieldError(
-                f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit, got {n_pairs:,}"
-            )
+            expected = f"expected at most {MAX_PAIRS:,} pairs of labels of the same unit"
+            raise CranfieldError(f"{expected}, got {n_pairs:,}")
         pairs = [np.empty((2, 0), dtype=np.intp)]
         for distance in range(1, int(sizes.max(initial=1))):
             rows = np.flatnonzero(self.unit[:-distance] == self.unit[distance:])
@@ -285,7 +284,6 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     unit_columns = {*range(n_levels), *columns["topic"], *columns["doc"]}
     ids = [frame.columns[k] for k in sorted(unit_columns)]
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
-    # Without ids nothing is dropped, since pandas columns may be named by numbers.
     ratings = frame.drop(ids) if ids else frame
     if columns["grade"] and not columns["worker"] and len(ratings.columns) > 2:
         raise InputError(
@@ -712,7 +710,7 @@ def compute_jackknife_intervals(
             return values
         return np.asarray(np.where(has_log_odds, np.log(values), 0.0) - np.log1p(-values))
 
-    def back_transform(bounds: Floats) -> Floats:
+    def transform_back(bounds: Floats) -> Floats:
         return np.where(has_log_odds, expit(bounds), -np.expm1(-bounds)) if is_bounded else bounds
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -722,7 +720,7 @@ def compute_jackknife_intervals(
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
         df = estimate_degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
-        low, high = back_transform(centre - half_width), back_transform(centre + half_width)
+        low, high = transform_back(centre - half_width), transform_back(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
     is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > MIN_SPREAD)
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)

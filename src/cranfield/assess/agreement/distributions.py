@@ -80,7 +80,7 @@ def divergence(
     ------
     PolicyError
         For an unknown measure, negative proportions, a distribution that does not sum to 1, or
-        shapes that do not match.
+        shapes that cannot be broadcast.
 
     References
     ----------
@@ -98,13 +98,12 @@ def divergence(
     check_choice("measure", measure, DIVERGENCES)
     p, q = _check_distribution("estimate", estimate), _check_distribution("gold", gold)
     if p.shape[-1] != q.shape[-1]:
-        raise PolicyError(
-            f"expected distributions over the same classes, got {p.shape[-1]} and {q.shape[-1]}"
-        )
+        sizes = f"{p.shape[-1]} and {q.shape[-1]}"
+        raise PolicyError(f"expected distributions over the same classes, got {sizes}")
     try:
         p, q = np.broadcast_arrays(p, q)
     except ValueError:
-        raise PolicyError(f"shapes must match, got {p.shape} and {q.shape}") from None
+        raise PolicyError(f"cannot broadcast the shapes {p.shape} and {q.shape}") from None
     values = DIVERGENCES[measure](p, q)
     return values if values.ndim else float(values)
 
@@ -189,10 +188,8 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
         raise PolicyError(f"classes must be distinct, got {', '.join(map(str, class_list))}")
     labels, gold_labels = list(assigned), list(gold)
     if len(labels) != len(gold_labels) or not labels:
-        raise PolicyError(
-            "expected one assigned and one gold class per item, got"
-            f" {len(labels)} and {len(gold_labels)}"
-        )
+        sizes = f"{len(labels)} and {len(gold_labels)}"
+        raise PolicyError(f"expected one assigned and one gold class per item, got {sizes}")
     for label in (*gold_labels, *labels):
         if label not in index_of:
             names = ", ".join(map(str, index_of))

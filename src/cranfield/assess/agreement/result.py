@@ -45,7 +45,7 @@ class Agreement(Result):
     value, low, high
         Value of each coefficient, and bounds of its confidence interval; NaN if undefined; shape
         (comparisons, measures).
-    units, topics
+    n_units, n_topics
         Numbers of units with at least two labels and of their topics; shape (comparisons,). For
         differences, the smaller number of units, and the topics of either comparison.
     interval
@@ -62,18 +62,22 @@ class Agreement(Result):
     has_units
         Whether a topic has units with at least two labels; shape (topics, comparisons).
     notes
-        Notes on undefined values, missing intervals and repeated labels.
+        Notes on undefined values, on missing or approximate intervals, and on labels.
     is_pairwise
-        Whether pairs of assessors were compared.
+        Whether each comparison is of a pair of assessors; False for differences.
     is_difference
         Whether the values are differences of agreement.
     """
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column("Assessors, or their number; absent if pairs are compared.", key=True),
-        "first": Column("First assessor of a pair; absent unless pairs are compared.", key=True),
-        "second": Column("Second assessor of a pair; absent unless pairs are compared.", key=True),
+        "assessors": Column(
+            "Assessors or their number, or two comparisons whose difference is the value; absent if"
+            " rows are pairs.",
+            key=True,
+        ),
+        "first": Column("First assessor of a pair; absent unless rows are pairs.", key=True),
+        "second": Column("Second assessor of a pair; absent unless rows are pairs.", key=True),
         "measure": Column("Measure of agreement.", key=True),
         "value": Column(
             "Value of the coefficient, or the difference of two values; null if undefined."
@@ -89,8 +93,8 @@ class Agreement(Result):
     value: Floats
     low: Floats
     high: Floats
-    units: Ints
-    topics: Ints
+    n_units: Ints
+    n_topics: Ints
     interval: str
     confidence: float
     resamples: int | None
@@ -116,15 +120,15 @@ class Agreement(Result):
             raise PolicyError(f"expected assessors that were compared, got {listing}")
         index = assessor_sets.index({*assessors})
         row = slice(index, index + 1)
-        row_fields = ("comparisons", "value", "low", "high", "units", "topics")
+        row_fields = ("comparisons", "value", "low", "high", "n_units", "n_topics")
         fields = {name: getattr(self, name)[row] for name in row_fields}
         fields |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
         return replace(self, **fields)
 
-    def minus(self, other: Agreement) -> Agreement:
+    def subtract(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
 
-        Replicates of both exclude or resample the same topics, so that topic effects cancel.
+        Replicates of both agreements exclude or resample the same topics: topic effects cancel.
 
         Parameters
         ----------
@@ -140,7 +144,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            For other measures, topics or options of intervals, or other numbers of comparisons.
+            If the measures, topics, options of intervals or numbers of comparisons do not match.
 
         Examples
         --------
@@ -156,7 +160,7 @@ class Agreement(Result):
         ...     names=["human", "good", "poor"],
         ...     reference="human",
         ... )
-        >>> print(pairs.pick("human", "good").minus(pairs.pick("human", "poor")))
+        >>> print(pairs.pick("human", "good").subtract(pairs.pick("human", "poor")))
         difference of kappa: 1 comparison, 20 topics, 95% confidence intervals by jackknife ...
         <BLANKLINE>
         assessors                      units  topics   kappa          interval
@@ -179,7 +183,7 @@ class Agreement(Result):
             self,
             comparisons=tuple(names),
             value=self.value - other.value,
-            units=np.minimum(self.units, other.units),
+            n_units=np.minimum(self.n_units, other.n_units),
             replicates=self.replicates - other.replicates,
             has_units=self.has_units | other.has_units,
             notes=(),
@@ -190,11 +194,11 @@ class Agreement(Result):
 
     def _add_intervals(self, is_bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
         """Add confidence intervals from replicates, by the jackknife clipped to lower bounds."""
-        topics = self.has_units.sum(axis=0)
+        n_topics = self.has_units.sum(axis=0)
         low, high = np.full((2, *self.value.shape), np.nan)
         if self.interval == "bootstrap":
             low, high = compute_percentile_intervals(self.replicates, self.confidence)
-            is_undefined = (topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
+            is_undefined = (n_topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
             low, high = compute_jackknife_intervals(
@@ -207,11 +211,11 @@ class Agreement(Result):
             )
             # With missing labels, a coefficient may itself be below its bound.
             low = np.where(self.value < lower_bounds, low, np.maximum(low, lower_bounds))
-        agreement = replace(self, low=low, high=high, topics=topics)
+        agreement = replace(self, low=low, high=high, n_topics=n_topics)
         return replace(agreement, notes=(*self.notes, *agreement._list_interval_notes()))
 
     def _list_interval_notes(self) -> list[str]:
-        is_undefined, has_several_topics = np.isnan(self.value), self.topics > 1
+        is_undefined, has_several_topics = np.isnan(self.value), self.n_topics > 1
         notes = []
         if n_undefined := int(is_undefined.sum()):
             notes.append(
@@ -220,9 +224,9 @@ class Agreement(Result):
             )
         if self.interval == "none":
             return notes
-        if (self.topics == 1).any():
-            notes.append("no confidence interval: at least two topics are required")
-        if (has_several_topics & (self.topics < MIN_TOPICS)).any():
+        if (self.n_topics == 1).any():
+            notes.append("no confidence interval for one topic: at least two are required")
+        if (has_several_topics & (self.n_topics < MIN_TOPICS)).any():
             notes.append(
                 f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
             )
@@ -235,13 +239,13 @@ class Agreement(Result):
         n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_excluded and self.interval == "bootstrap":
             notes.append(
-                f"{inflect(n_excluded, 'resample')} of the topics with undefined values, which"
-                " their confidence intervals exclude"
+                f"{inflect(n_excluded, 'resample')} of the topics with undefined values, excluded"
+                " from the intervals of these values"
             )
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
-        """Return a data frame of the agreement of pairs; cells without a comparison are null.
+        """Return a data frame of the agreement of pairs; null if not compared or undefined.
 
         Parameters
         ----------
@@ -270,7 +274,7 @@ class Agreement(Result):
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
-        by_comparison: dict[str, Any] = {"units": self.units, "topics": self.topics}
+        by_comparison: dict[str, Any] = {"units": self.n_units, "topics": self.n_topics}
         if self.is_pairwise:
             by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
         else:
@@ -280,7 +284,7 @@ class Agreement(Result):
         columns["measure"] = list(self.measures) * n_comparisons
         return pl.DataFrame({k: columns[k] for k in self.columns if k in columns}).fill_nan(None)
 
-    def table(self, places: int = 4, limit: int | None = None) -> Table:
+    def make_table(self, places: int = 4, limit: int | None = None) -> Table:
         """Return a formatted table with a row for each comparison and a column for each measure.
 
         Parameters
@@ -296,7 +300,7 @@ class Agreement(Result):
             head += [measure, "interval"] if has_intervals else [measure]
         rows = []
         for k, names in enumerate(self.comparisons[:limit]):
-            row = [format_assessors(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
+            row = [format_assessors(names), f"{self.n_units[k]:,}", f"{self.n_topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
                 value, low, high = (format_number(bound, places) for bound in cell)
                 row.append(value or "-")
@@ -326,7 +330,7 @@ class Agreement(Result):
         return []  # The table has the notes below it
 
     def tables(self) -> list[Table]:
-        return [replace(self.table(limit=MAX_PRINTED), title="")]
+        return [replace(self.make_table(limit=MAX_PRINTED), title="")]
 
 
 def format_assessors(names: tuple[str, ...]) -> str:
@@ -386,8 +390,8 @@ def agreement_of(
     interval
         Method for the confidence intervals over topics. `jackknife`: t intervals from the values
         without each topic, on the scale of :math:`\ln(1 - \theta)`, with lower bounds of at least
-        -1 (AC2 has none); for proportions, on the scale of log odds. `bootstrap`: percentiles over
-        resampled topics. `none`: no intervals.
+        -1 (AC2 has none); for proportions, on the scale of log odds unless a value is 0 or 1.
+        `bootstrap`: percentiles over resampled topics. `none`: no intervals.
     confidence
         Confidence level of the intervals.
     resamples
@@ -407,7 +411,8 @@ def agreement_of(
     PolicyError
         For unknown or invalid options, and ratings that are not numbers.
     CranfieldError
-        For a single assessor, infinite or unknown grades, no common units, and too large tables.
+        For a single assessor, infinite or unknown grades, pairs without a common unit, and too
+        large tables.
 
     Notes
     -----
@@ -461,8 +466,8 @@ def agreement_of(
         value=value,
         low=np.full(value.shape, np.nan),
         high=np.full(value.shape, np.nan),
-        units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
-        topics=has_units.sum(axis=0),
+        n_units=np.rint(tables.units.sum(axis=(0, -2, -1))).astype(np.int64),
+        n_topics=has_units.sum(axis=0),
         interval=interval,
         confidence=confidence,
         resamples=resamples if interval == "bootstrap" else None,

@@ -127,7 +127,7 @@ def collect_sampled_documents(
     n_sampled = np.bincount(topic, minlength=n_topics)
     if not n_sampled.all():
         raise InputError(
-            "expected documents of each topic that people judged, got none for this topic; let"
+            "expected human judgments of documents of each topic, got none for this topic; let"
             " people judge at least 2 documents of each topic, or, if they judged all documents of"
             " some topics, use unit='topic'",
             topic=judged.topics[int(n_sampled.argmin())],

@@ -56,7 +56,7 @@ class PPIGrades(Result):
             "human": Column("Number of these pairs that people judged."),
             "mean": Column("Mean human grade."),
             "deviation": Column("Standard deviation of human grades; null for a single judgment."),
-            "allocation": Column("Optimal number of judgments of this grade, for the same total."),
+            "allocation": Column("Optimal number of judgments, with an unchanged total number."),
         },
     }
 
@@ -122,14 +122,14 @@ def ppi_grades(
     >>> grades.strata.select("label", "pairs", "human", "allocation").rows()
     [(0, 60, 4, 5), (1, 40, 4, 3)]
     """
-    panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, clip, extends_scale=True)
     human_qrels = drop_unsampled(panel.human)
-    thresholds = range(panel.scale.low + 1, panel.scale.high + 1)
+    thresholds = range(panel.scale.min_grade + 1, panel.scale.max_grade + 1)
     quantities = ["grade", *(f"grade >= {grade}" for grade in thresholds)]
     means, strata, notes = [], [], list(panel.notes)
     for judge in panel.judges:
         _check_sample(panel.human, judge)
-        label, grade = _match_grades(human_qrels, judge, panel.scale.low)
+        label, grade = _match_grades(human_qrels, judge, panel.scale.min_grade)
         # Without a human grade, all quantities of a pair are missing.
         reaches = [
             np.where(np.isnan(grade), np.nan, grade >= threshold) for threshold in thresholds
@@ -190,10 +190,11 @@ def _note_unjudged_topics(human: Qrels, judge: Judge) -> list[str]:
     ]
 
 
-def _match_grades(human: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
+def _match_grades(human: Qrels, judge: Judge, min_grade: int) -> tuple[Any, Any]:
     """Return the label of each pair that a judge labelled, and its human grade, NaN if missing."""
-    pairs = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
-    judgments = human.to_polars().select("topic", "doc", pl.col("grade").clip(low).cast(pl.Float64))
+    grade = pl.col("grade")
+    pairs = judge.labels.to_polars().select("topic", "doc", grade.alias("label"))
+    judgments = human.to_polars().select("topic", "doc", grade.clip(min_grade).cast(pl.Float64))
     unlabelled = judgments.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)

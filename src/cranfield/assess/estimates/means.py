@@ -67,17 +67,18 @@ class PPIMeans(Result):
     alpha
         One minus the confidence level.
     folds, seed
-        Number of folds and seed of cross-fitting; 0 folds if lambda was set.
+        Maximum number of folds and seed of cross-fitting; 0 folds if lambda was set.
     """
 
     name: ClassVar[str] = "means"
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error; also 0 if sampled values do not vary, although that is not exact."
+            "Standard error; 0 also if the sampled values are equal, although it is then unknown."
         ),
         "low": Column(
-            "Lower confidence bound; NaN if sampled values do not vary, unless grades or complete."
+            "Lower confidence bound; NaN if the sampled values are equal, unless they are grades or"
+            " (with strata) complete."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(
@@ -460,10 +461,8 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
     min_units = 3 if fit.lambda_ is None else 2
     if n_units.min(initial=min_units) < min_units:
-        raise PolicyError(
-            f"expected human labels of at least {min_units} independent items, such as topics, got"
-            f" {n_units.min()}"
-        )
+        expected = f"human labels of at least {min_units} independent items, such as topics"
+        raise PolicyError(f"expected {expected}, got {n_units.min()}")
     if fit.lambda_ is None:
         folds = fit.count_folds(int(n_units.max()))
         fold = (number_rows(labelled_units // n_all_units) - 1)[unit_index] % folds

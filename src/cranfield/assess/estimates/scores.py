@@ -181,9 +181,10 @@ class PPIScores(Result):
             " labels alone",
         ]
         if self.means.folds:
-            notes.append(f"lambda: {self.means.folds}-fold cross-fitting, seed {self.means.seed}")
+            folds = f"at most {self.means.folds} folds, seed {self.means.seed}"
+            notes.append(f"lambda: cross-fitting with {folds}")
         if len(self.systems) == 2:
-            [row] = self.differences(self.systems[0]).to_dicts()
+            [row] = self.estimate_differences(self.systems[0]).to_dicts()
             bounds = format_interval(row["low"], row["high"])
             interval = f"{level} interval {bounds}" if bounds else "no interval"
             notes.append(
@@ -193,7 +194,7 @@ class PPIScores(Result):
             )
         return [replace(format_table(self._frame(), title, self.columns), notes=notes)]
 
-    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+    def estimate_differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         If the unit is `topic`, a difference is estimated like a score, with its own lambda, so that
@@ -292,8 +293,8 @@ def ppi_scores(
     lambda_
         Weight of the judge, from 0 (human labels only) to 1; by default learned for each system.
     folds, seed
-        Number of folds of cross-fitting (for the unit `document`, at least 2), and seed of the
-        random numbers, which also distribute unjudged topics over the values of `scores`.
+        Maximum number of folds of cross-fitting (for the unit `document`, 2 or more), and seed of
+        the random numbers, which also distribute unjudged topics over the values of `scores`.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics
@@ -349,19 +350,16 @@ def ppi_scores(
         raise PolicyError(f"{parsed} is a geometric mean; {reason}")
     if len(judges := read_judges(judge)) > 1:
         raise PolicyError(f"expected labels of one judge, got {len(judges)}")
-    panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
+    panel = read_panel(human, judges, scale, clip, extends_scale=True)
+    inputs = runs, panel, parsed, fit, options
     estimates: TopicEstimates | DocumentEstimates
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores, notes = _estimate_by_topic(
-            runs, panel, parsed, fit, options
-        )
+        estimates, topics, judge_scores, notes = _estimate_by_topic(*inputs)
         values = estimates.compute_topic_values()
     else:
-        estimates, judge_scores, notes = _estimate_by_document(
-            runs, panel, parsed, fit, options, fixed_topics
-        )
+        estimates, judge_scores, notes = _estimate_by_document(*inputs, fixed_topics)
         topics, values = judge_scores.topics, estimates.values
     means = estimates.compute_means()
     counts = {"judged by people": int(means.human[0]), "of": means.n_items}
@@ -400,7 +398,7 @@ def _estimate_by_topic(
     collection = read_runs(runs)
 
     def judge_labels(qrels: Qrels) -> JudgedRuns:
-        return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
+        return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.max_grade)
 
     def score_labels(
         judged: JudgedRuns, topics_with_labels: set[str], *other_measures: Measure
@@ -431,7 +429,7 @@ def _estimate_by_topic(
         )
     if options.get("unjudged") != "condensed":
         proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
-        if panel.human.grades.min() <= panel.scale.low:
+        if panel.human.grades.min() <= panel.scale.min_grade:
             _refuse_partly_judged_topics(*proportions, depth)
         notes += [
             *describe_unjudged(panel),
@@ -497,7 +495,7 @@ def _estimate_by_document(
     check_additive(measure)
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
-    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.high)
+    judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.max_grade)
     if judged.policies.unjudged == "condensed":
         raise PolicyError(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
@@ -566,16 +564,17 @@ class PPIAnswers(TableResult):
     notes: tuple[str, ...]
     _data: _AnswerScores
 
-    def differences(self, baseline: str | None = None) -> pl.DataFrame:
+    def estimate_differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.
 
         People must have labelled the answers of both systems to the same topics. The columns are
-        those of :meth:`PPIScores.differences`.
+        those of :meth:`PPIScores.estimate_differences`.
 
         Raises
         ------
         PolicyError
-            For an unknown or single system, or if people labelled answers to different topics.
+            For an unknown baseline, for one system, or if people labelled answers of two systems to
+            different topics.
         """
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
@@ -635,8 +634,8 @@ def ppi_answers(
     Raises
     ------
     InputError
-        For an answer that people labelled but the judge did not, or of which they labelled another
-        number of nuggets, sentences or citations.
+        For an answer that people labelled but the judge did not, and if they labelled different
+        numbers of nuggets, sentences or citations of an answer.
     PolicyError
         For fewer than 3 labels of a system (2 with `lambda_`), unequal types, or invalid options.
 
@@ -650,9 +649,7 @@ def ppi_answers(
     """
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
-        raise PolicyError(
-            f"human labels and those of the judge must have the same type, got {kinds}"
-        )
+        raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
     [parsed] = parse_measures(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values
@@ -689,7 +686,7 @@ def ppi_answers(
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    return judged.answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0
+    return judged.is_answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0
 
 
 def _count_parts(judged: JudgedAnswers | JudgedCitations, measure: Measure) -> dict[str, Floats]:
@@ -698,6 +695,6 @@ def _count_parts(judged: JudgedAnswers | JudgedCitations, measure: Measure) -> d
         n_nuggets = judged.nuggets.total(np.ones(len(judged.nuggets.ids)))
         return {"nugget": np.tile(n_nuggets[:, None], len(judged.systems))}
     last_place = 1 if getattr(measure, "counted", "all") == "first" else np.inf
-    cell = judged.cell[judged.sentence[judged.place <= last_place]]
+    cell = judged.cell[judged.sentence[judged.position <= last_place]]
     n_citations = judged.total(cell, np.ones(len(cell)))
     return {"sentence": judged.n_sentences, "counted citation": n_citations}

@@ -99,7 +99,7 @@ class SelfPreference(TableResult):
         ),
         "bias": Column(
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family."
-            " All three are null without topics, or without systems in either group."
+            " All three are null without topics, or if one of the groups has no system."
         ),
         "low": Column(
             "Lower bound of the t interval of the bias; null if the bias is null or the same on"
@@ -117,7 +117,7 @@ class SelfPreference(TableResult):
         "own human rank": Column(
             "Rank of the judge as a system, by human labels; null or absent if it is not a system."
         ),
-        "own judge rank": Column("Rank of the same system by the judge's labels."),
+        "own judge rank": Column("Rank of the judge as a system, by the labels of the judge."),
     }
 
     measures: tuple[str, ...]

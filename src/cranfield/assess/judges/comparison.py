@@ -34,7 +34,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import compute_wilson
-from cranfield.base.text import inflect
+from cranfield.base.text import format_range, inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, format_table
 from cranfield.tabular import Table, format_interval, format_number
@@ -67,13 +67,11 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
         variance = (n_topics - 1) / n_topics * (changes**2).sum(axis=0)
         design_effect = np.maximum(1.0, variance / (proportion * (1 - proportion) / n_labels))
     is_extreme = (proportion == 0) | (proportion == 1)
-    effective_size = np.where(
-        is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
-    )
+    deflated_size = n_labels / np.where(is_extreme, 1.0, design_effect)
+    effective_size = np.where(is_extreme, n_topics, deflated_size)
     df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
-    low, high = compute_wilson(
-        proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
-    )
+    quantile = stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
+    low, high = compute_wilson(proportion, effective_size, quantile)
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
@@ -242,24 +240,24 @@ class JudgeComparison(Result):
         agreement = pl.DataFrame({"judge": self.judges, **self.counts, **statistics})
         return {
             "agreement": agreement.with_columns(pl.selectors.float().fill_nan(None)),
-            "intervals": self.intervals(),
-            "calibration": self.calibration(),
-            "distributions": self.distributions(),
+            "intervals": self.tabulate_intervals(),
+            "calibration": self.tabulate_calibration(),
+            "distributions": self.tabulate_distributions(),
         }
 
-    def intervals(self) -> pl.DataFrame:
+    def tabulate_intervals(self) -> pl.DataFrame:
         """Return the table `intervals`, with a row for each judge and statistic."""
         columns = {"estimate": self.values, "low": self.low, "high": self.high}
         return tabulate(columns, judge=self.judges, statistic=self.statistics)
 
-    def calibration(self) -> pl.DataFrame:
+    def tabulate_calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of human grades by grade of the judge."""
         values = np.array([compute_calibration(table, self.confidence) for table in self.joint])
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
         columns |= zip(("proportion", "low", "high"), values.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
-    def distributions(self) -> pl.DataFrame:
+    def tabulate_distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from human grades."""
         topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
         values = np.empty((4, len(self.judges), len(ORDINAL_MEASURES)))
@@ -274,7 +272,7 @@ class JudgeComparison(Result):
         columns = dict(zip(("value", "low", "high", "mean"), values, strict=True))
         return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL_MEASURES))
 
-    def confusion(self, judge: str) -> pl.DataFrame:
+    def tabulate_confusion(self, judge: str) -> pl.DataFrame:
         """Return a data frame of pairs by human grade (rows) and grade of a judge (columns)."""
         check_choice("judge", judge, self.judges)
         table = self.joint[self.judges.index(judge)].sum(axis=0)
@@ -294,7 +292,7 @@ class JudgeComparison(Result):
             notes = [f"{name}: {about[0].lower()}{about[1:-1]}" for name, about in abouts.items()]
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= MAX_CALIBRATIONS:
-            frames = self.calibration().partition_by("judge", maintain_order=True)
+            frames = self.tabulate_calibration().partition_by("judge", maintain_order=True)
             tables += map(self._make_calibration_table, self.judges, frames)
         return tables
 
@@ -396,7 +394,7 @@ def compare_judges(
     JudgeComparison(1 judge, 2 topics, grades 0 to 2)
     >>> comparison.to_polars().select("judge", "pairs", "missing", "agreement", "bias").rows()
     [('llm', 5, 1, 0.6, 0.4)]
-    >>> comparison.confusion("llm").rows()
+    >>> comparison.tabulate_confusion("llm").rows()
     [(0, 1, 1, 0), (1, 0, 0, 1), (2, 0, 0, 2)]
     """
     check_arguments(compare_judges, locals())
@@ -427,17 +425,17 @@ def compare_judges(
     names = tuple(judge.name for judge in panel.judges)
     notes = [*panel.notes, *_note_unequal_sampling(panel.human)]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
-        if undefined := ", ".join(compress(functions, is_undefined)):
-            notes.append(f"{name}: {undefined} undefined, as all (binary) grades are equal")
+        if undefined_names := ", ".join(compress(functions, is_undefined)):
+            notes.append(f"{name}: {undefined_names} undefined, as all (binary) grades are equal")
     for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
-        used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
-        (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]
+        grades = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.min_grade for axis in (1, 0)]
+        (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in grades]
         is_shifted = (low_judge - low_human) * (high_judge - high_human) > 0
-        is_binary = used[1].tolist() == [0, 1] and len(used[0]) > 2 and pairs.sum() >= MIN_PAIRS
+        is_binary = [*grades[1]] == [0, 1] and len(grades[0]) > 2 and pairs.sum() >= MIN_PAIRS
         if is_shifted or is_binary:
             notes.append(
-                f"{judge.name}: people use grades {low_human} to {high_human}, the judge"
-                f" {low_judge} to {high_judge}; if the scales differ, map the grades to one scale"
+                f"{judge.name}: people use grades {format_range(grades[0])}, the judge"
+                f" {format_range(grades[1])}; if the scales differ, map the grades to one scale"
                 " first"
             )
     counts_by_name = {name: np.array([row[name] for row in counts], np.int64) for name in COUNTS}

@@ -281,8 +281,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     grades
         Rule for the grade of an answer: a regular expression whose group is the grade, and whose
         matches must all agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of
-        which must be the whole text, in any case and with any blanks and punctuation around it. The
-        default rule reads the only number of the text.
+        which must be the whole text, regardless of case and of blanks and punctuation around it.
+        The default rule reads the only number of the text.
 
     Raises
     ------
@@ -302,8 +302,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     answer_table = answer_columns.make_table(ANSWERS)
     for k, name in enumerate(answer_columns.names):
         if name in (*_END_KEYS, *_PROBLEM_KEYS):
-            incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
-            texts = answer_table.frame["text"].set(pl.Series(incomplete), None)
+            is_incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
+            texts = answer_table.frame["text"].set(pl.Series(is_incomplete), None)
             answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
     table.refuse(
         ~table.frame["id"].is_first_distinct(),
@@ -318,8 +318,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
         ),
     )
     last_answers = answer_table.frame.unique("id", keep="last", maintain_order=True)
-    answered = last_answers.with_columns(answered=True)
-    rows = table.frame.join(answered, "id", how="left", maintain_order="left")
+    answered_prompts = last_answers.with_columns(answered=True)
+    rows = table.frame.join(answered_prompts, "id", how="left", maintain_order="left")
     text = rows["text"].str.strip_chars().replace("", None)
     grade = _parse_grades(text, grade_map)
     outcome = pl.coalesce(

@@ -77,7 +77,7 @@ def score_by_judges(
     *,
     scale: Any = None,
     clip: bool = False,
-    log_geometric: bool = False,
+    takes_logs: bool = False,
     **options: Any,
 ) -> JudgeScores:
     """Score the runs by human labels and by each judge, reading each run once."""
@@ -102,13 +102,13 @@ def score_by_judges(
             warn(text)
 
     def evaluate_aspect(aspect: JudgedRuns) -> Evaluation:
-        return score(set_highest_grade(aspect, panel.scale.high), parsed)
+        return score(set_highest_grade(aspect, panel.scale.max_grade), parsed)
 
     def orient_scores(evaluation: Evaluation) -> Floats:
         oriented = []
         for scores in evaluation.values():
             array = -scores.values if scores.lower_is_better else scores.values
-            if log_geometric and scores.aggregate == "geometric":
+            if takes_logs and scores.aggregate == "geometric":
                 # Arithmetic means of logarithms order systems as geometric means do.
                 array = np.log(np.maximum(scores.values, FLOOR))
             oriented.append(array)
@@ -214,7 +214,8 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by human labels": Column(
-                "Mean score by human labels, negated if lower is better; of logs if geometric."
+                "Mean score by human labels, negated if lower is better; mean logarithm of scores"
+                " for a geometric mean."
             ),
             "by judge": Column("Mean score by the judge's labels, computed in the same way."),
             "human rank": Column("Rank by human labels, from 1; equal means share a rank."),
@@ -333,7 +334,7 @@ def judge_rankings(
     """
     check_arguments(judge_rankings, locals(), judge_runs)
     judge_scores = score_by_judges(
-        runs, human, judges, measures, scale=scale, clip=clip, log_geometric=True, **options
+        runs, human, judges, measures, scale=scale, clip=clip, takes_logs=True, **options
     )
     names, n_systems = judge_scores.names, len(judge_scores.systems)
     rows: list[dict[str, Any]] = []

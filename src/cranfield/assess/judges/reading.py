@@ -18,7 +18,7 @@ from cranfield.assess.judges.prompts import ANSWERS
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, quote
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.text import inflect
+from cranfield.base.text import format_range, inflect
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
 from cranfield.collection.files.many_runs import list_run_files
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, request_columns
@@ -228,7 +228,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     is_graded = table.frame["grade"].is_not_null()
     table, rows = table.gather(is_graded.arg_true()), rows.filter(is_graded)
     if not table.frame.height:
-        reason = "expected answers with grades, got none with the words or pattern of grades"
+        reason = "expected answers with grades, got none that grades=... maps to a grade"
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
@@ -267,20 +267,20 @@ MAX_GRADES = 101  # Maximum number of grades of a scale; each topic has a table 
 
 @dataclass(frozen=True)
 class GradeScale:
-    """Scale of integer grades from `low` to `high`."""
+    """Scale of the integer grades from `min_grade` to `max_grade`."""
 
-    low: int
-    high: int
+    min_grade: int
+    max_grade: int
 
     def __len__(self) -> int:
-        return self.high - self.low + 1
+        return self.max_grade - self.min_grade + 1
 
     def __str__(self) -> str:
-        return f"{self.low} to {self.high}"
+        return f"{self.min_grade} to {self.max_grade}"
 
     @property
     def grades(self) -> list[int]:
-        return list(range(self.low, self.high + 1))
+        return list(range(self.min_grade, self.max_grade + 1))
 
     @property
     def cuts(self) -> list[str]:
@@ -293,7 +293,7 @@ class GradeScale:
         return [f"{''.join(names[:k])}|{''.join(names[k:])}" for k in range(1, len(names))]
 
 
-def read_scale(scale: Any, min_grade: int = 0) -> GradeScale:
+def parse_scale(scale: Any, min_grade: int = 0) -> GradeScale:
     """Parse a scale from `(0, 3)`, a range, or the text `0..3`; refuse grades below `min_grade`."""
     if isinstance(scale, GradeScale):
         return scale
@@ -327,16 +327,16 @@ def drop_unsampled(human: Qrels) -> Qrels:
 
 
 def read_panel(
-    human: Any, judges: Any, scale: Any = None, clip: bool = False, *, scale_of_judges: bool = False
+    human: Any, judges: Any, scale: Any = None, clip: bool = False, *, extends_scale: bool = False
 ) -> Panel:
     """Read human judgments and labels of judges, and refuse or clip grades outside the scale."""
     origin = "of the human judgments" if scale is None else "that was declared"
-    scale = None if scale is None else read_scale(scale)
+    scale = None if scale is None else parse_scale(scale)
     human_labels = read_qrels(human, subtopics=False).merge_subtopics()
     judge_list = read_judges(judges)
     if scale is None:
-        # With `scale_of_judges` and without `clip`, grades of judges may extend the scale.
-        bounding_labels = judge_list if scale_of_judges and not clip else ()
+        # With `extends_scale` and without `clip`, grades of judges may extend the scale.
+        bounding_labels = judge_list if extends_scale and not clip else ()
         scale = GradeScale(
             0, max(0, human_labels.max_grade, *(j.labels.max_grade for j in bounding_labels))
         )
@@ -350,7 +350,7 @@ def read_panel(
     n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
     notes = []
     if n_negative:
-        notes.append(f"{inflect(n_negative, 'human grade')} below 0 counted as {scale.low}")
+        notes.append(f"{inflect(n_negative, 'human grade')} below 0 counted as {scale.min_grade}")
     notes += [
         f"{judge.name}: {inflect(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
         for judge in (fitted_human, *fitted_judges)
@@ -358,31 +358,31 @@ def read_panel(
     ]
     for judge in (judge for judge in judge_list if clip and len(judge.labels)):
         low, high = judge.labels.grades.min(), judge.labels.grades.max()
-        if (low - scale.low) * (high - scale.high) > 0:
+        if (low - scale.min_grade) * (high - scale.max_grade) > 0:
             notes.append(
-                f"{judge.name}: grades {low} to {high} may be on another scale than {scale}; if so,"
-                " map the grades to one scale first"
+                f"{judge.name}: grades {format_range(judge.labels.grades)} may be on another scale"
+                f" than {scale}; if so, map the grades to one scale first"
             )
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 
 def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
     """Refuse or clip grades outside the scale, among those of the mask."""
-    labels = judge.labels
-    is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & mask
+    labels, grades = judge.labels, judge.labels.grades
+    is_outside = ((grades < scale.min_grade) | (grades > scale.max_grade)) & mask
     if not is_outside.any():
         return judge
     if not clip:
         row = int(is_outside.argmax())
-        grade = labels.grades[row]
+        grade = grades[row]
         advice = "use clip=True to clip grades"
         if grade >= 0:
             advice += ", or scale='...' to set another scale"
         message = f"grade {grade} is outside the scale {scale} {origin}; {advice}"
         raise make_row_error(labels, message, row)
-    clipped = np.where(is_outside, np.clip(labels.grades, scale.low, scale.high), labels.grades)
+    clipped_grades = np.where(is_outside, grades.clip(scale.min_grade, scale.max_grade), grades)
     n_clipped = judge.n_clipped + int(is_outside.sum())
-    return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
+    return replace(judge, labels=replace(labels, grades=clipped_grades), n_clipped=n_clipped)
 
 
 MAX_GAPS = 0.2  # Proportion of documents with a label of one side only, above which notes are added
@@ -444,7 +444,9 @@ def find_judged_topics(qrels: Qrels) -> set[str]:
 
 
 def set_highest_grade(judged: JudgedRuns, max_grade: int) -> JudgedRuns:
-    """Set the highest grade of the scale of judged runs."""
+    """Set the highest grade of the scale of judged runs; refuse a scale without relevant grades."""
+    if max_grade < 1:
+        raise PolicyError("scores require a scale with a grade above 0, got grade 0 only")
     judgments = replace(judged.judgments, max_grade=max_grade)
     policies = replace(judged.policies, max_grade=max_grade)
     return replace(judged, judgments=judgments, policies=policies, views={})
@@ -465,7 +467,7 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
         )
     n_in_topics = int((human_labels.find_codes(labels.topics)[labels.codes] >= 0).sum())
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
-    low, n_pairs = panel.scale.low, human_rows.size
+    low, n_pairs = panel.scale.min_grade, human_rows.size
     # Only human judgments can have grades below 0 here, which count as the lowest grade.
     human_level = np.maximum(human_labels.grades[human_rows], low) - low
     judge_level = labels.grades[rows] - low

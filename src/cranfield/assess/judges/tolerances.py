@@ -290,7 +290,7 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     if table == "ppi":
         first, second = _parse_systems(name, result.systems)
         keys = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
-        differences = result.differences(second).filter(system=first)
+        differences = result.estimate_differences(second).filter(system=first)
         frame = differences.drop("system").with_columns(**keys)
     elif table == "intervals":
         statistics = frame["statistic"].unique(maintain_order=True).to_list()

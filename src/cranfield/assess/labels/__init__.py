@@ -19,9 +19,9 @@ QUALITIES = {
 }
 """Quality of a worker by each crowd model."""
 
-Model = TypeVar("Model", bound=Callable[..., Any])
+CrowdModel = TypeVar("CrowdModel", bound=Callable[..., Any])
 
 
-def crowd_model(function: Model) -> Model:
+def crowd_model(function: CrowdModel) -> CrowdModel:
     """Register a function as a crowd model under its own name."""
     return function

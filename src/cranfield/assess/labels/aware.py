@@ -29,11 +29,11 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 
-SUPERVISED = ("accuracy", "kappa")
-UNSUPERVISED = ("rmse", "tau_ap")
+SUPERVISED_WEIGHTS = ("accuracy", "kappa")
+UNSUPERVISED_WEIGHTS = ("rmse", "tau_ap")
 SCOPES = ("all", "topic")
 
-WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
+WEIGHTS = ("uniform", *SUPERVISED_WEIGHTS, *UNSUPERVISED_WEIGHTS)
 
 RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
@@ -106,9 +106,9 @@ def _compute_distances(own_scores: Floats, random_values: Floats, weights: str, 
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random_values.shape[:2], -1)
     squared_errors = (random_values - own_scores) ** 2
-    by_topic = by == "topic"
-    mean = squared_errors.mean(axis=3) if by_topic else squared_errors.mean(axis=(2, 3))[:, :, None]
-    return np.asarray(np.sqrt(mean))
+    axes = 3 if by == "topic" else (2, 3)
+    mean = squared_errors.mean(axis=axes, keepdims=True)
+    return np.asarray(np.sqrt(mean).reshape(*random_values.shape[:2], -1))
 
 
 def aware(
@@ -119,7 +119,7 @@ def aware(
     weights: Any = "uniform",
     gold: Any = None,
     by: Annotated[str, OneOf(SCOPES)] = "all",
-    squared: bool = False,
+    squares_distances: bool = False,
     draws: Annotated[int, Integer(1, 1000)] = 10,
     seed: Annotated[int, Integer(0)] = 0,
     **options: Any,
@@ -147,13 +147,13 @@ def aware(
         0). Without gold judgments: the distance of an assessor's scores from those of random
         assessors, as `rmse`, the root mean square difference, or `tau_ap`, 1 minus tau AP
         of the two rankings of systems. Or numbers, 0 or more, of shape (assessors,) or (assessors,
-        topics), in the order of the topics of the scores, or a mapping or pandas series by
-        assessor.
+        topics), in the order of `labels.workers` and of the topics of the scores; or a mapping or
+        pandas series by assessor.
     gold
         Known grades of some of the pairs, for `accuracy` and `kappa`.
     by
         Whether `rmse` and `tau_ap` are computed over `all` topics jointly or for each `topic`.
-    squared
+    squares_distances
         Whether distances are squared.
     draws
         Number of random assessors of each kind. The three kinds judge a document relevant with
@@ -184,9 +184,10 @@ def aware(
     number of scores, which cancels if all assessors labelled the same number of topics.
 
     Random assessors differ from each other, so the weight of an assessor who judges at random is
-    above 0; `squared` lowers it. With few relevant documents the order of systems is mostly noise,
-    and by `tau_ap` random assessors are as distant from each other as unrelated orders: an assessor
-    who judges at random may get the highest weight. Prefer `rmse`, or gold judgments.
+    above 0; `squares_distances` lowers it. With few relevant documents the order of systems is
+    mostly noise, and by `tau_ap` random assessors are as distant from each other as unrelated
+    orders: an assessor who judges at random may get the highest weight. Prefer `rmse`, or gold
+    judgments.
 
     Examples
     --------
@@ -202,12 +203,12 @@ def aware(
     is_named = isinstance(weights, str)
     if is_named:
         check_choice("weights", weights, WEIGHTS)
-        if (gold is not None) != (weights in SUPERVISED):
+        if (gold is not None) != (weights in SUPERVISED_WEIGHTS):
             reason = "require gold judgments" if gold is None else "do not use gold judgments"
             raise PolicyError(f"weights {quote(weights)} {reason}")
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
-    draws = draws if is_named and weights in UNSUPERVISED else 0
+    draws = draws if is_named and weights in UNSUPERVISED_WEIGHTS else 0
     scores, values, random_values = _score_runs(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
@@ -222,11 +223,11 @@ def aware(
             )
     elif weights == "uniform":
         weight = np.ones(is_assessed.shape)
-    elif weights in SUPERVISED:
+    elif weights in SUPERVISED_WEIGHTS:
         weight = compute_gold_agreement(labels, gold, weights)
     else:
         weight = compute_random_distances(values, is_assessed, random_values, weights, by)
-        weight = weight**2 if squared else weight
+        weight = weight**2 if squares_distances else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
     total_weight = weight.sum(axis=0)
     weight = compute_proportions(weight, total_weight, 0.0)

@@ -37,7 +37,7 @@ TIES = {
     "drop": "no grade",
     "random": "a random tied grade",
 }
-"""Policies for tied pairs, and what a tied pair gets."""
+"""Policies for ties, and the grade of a tied pair."""
 
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "half-up": lambda grade: np.floor(grade + 0.5),
@@ -71,15 +71,15 @@ class Consensus(Result):
     objective
         Objective after each step (GLAD: and at the start): the log-likelihood, plus the log density
         of priors if there are any (variational MACE: a lower bound). Empty for majority and wawa.
-    converged
+    has_converged
         Whether the iterations converged before their maximum number.
     tie, seed
         Policy for ties, and seed of the random numbers.
     has_gold
         Whether a pair has a gold grade; shape (pairs,).
     evidence, get_label_evidence
-        Votes (majority, wawa) or log evidence (other methods) for each grade by pair, and a
-        function that returns the same by label.
+        Votes (majority, wawa) or log evidence (other methods) for each grade by pair, shape (pairs,
+        grades), and a function that returns them by label, shape (labels, grades).
     settings
         Options of the method.
     parameters
@@ -103,7 +103,7 @@ class Consensus(Result):
     quality: Floats
     prior: Floats
     objective: Floats
-    converged: bool
+    has_converged: bool
     tie: str
     seed: int
     has_gold: Bools
@@ -126,7 +126,7 @@ class Consensus(Result):
     def log_likelihood(self) -> float:
         """Final log-likelihood, without priors of parameters; NaN for `majority` and `wawa`.
 
-        For variational MACE it is computed from geometric means of the parameters, unscaled.
+        For variational MACE it uses geometric means of the parameters before they are scaled.
         """
         if not self.objective.size:
             return float("nan")
@@ -134,7 +134,7 @@ class Consensus(Result):
         return float((maxima + np.log(np.exp(self.evidence - maxima[:, None]).sum(axis=1))).sum())
 
     @cached_property
-    def tied(self) -> Bools:
+    def is_tied(self) -> Bools:
         """Whether several grades of a pair have the highest probability; shape (pairs,)."""
         return np.asarray(_mask_most_likely(self.posterior).sum(axis=1) > 1)
 
@@ -144,7 +144,7 @@ class Consensus(Result):
         is_best = _mask_most_likely(self.posterior)
         last = is_best.shape[1] - 1 - is_best[:, ::-1].argmax(axis=1)
         level = np.asarray(last if self.tie == "high" else is_best.argmax(axis=1), dtype=np.int64)
-        rows = np.flatnonzero(self.tied)
+        rows = np.flatnonzero(self.is_tied)
         if self.tie == "drop":
             level[rows] = -1
         elif self.tie == "median":
@@ -156,11 +156,10 @@ class Consensus(Result):
             order = self.labels.docs.gather(rows).arg_sort().to_numpy()
             for code in np.unique(codes):
                 topic_rows = rows[order[codes[order] == code]]
-                draws = make_named_stream(self.seed, self.labels.topics[code]).random(
-                    topic_rows.size
-                )
+                stream = make_named_stream(self.seed, self.labels.topics[code])
                 is_tied = is_best[topic_rows]
-                choice = np.floor(draws * is_tied.sum(axis=1)).astype(np.int64)
+                choice = stream.random(topic_rows.size) * is_tied.sum(axis=1)
+                choice = np.floor(choice).astype(np.int64)
                 level[topic_rows] = (np.cumsum(is_tied, axis=1) > choice[:, None]).argmax(axis=1)
         return level
 
@@ -182,11 +181,11 @@ class Consensus(Result):
         pairs = labels.topics, labels.topic_of.astype(np.int64), labels.docs
         return Probabilities(*pairs, labels.grades.astype(np.int64), values, self._origin)
 
-    def expected(self) -> Floats:
+    def compute_expected_grades(self) -> Floats:
         """Return the expected grade of each pair; shape (pairs,)."""
         return np.asarray(self.posterior @ self.labels.grades)
 
-    def expected_qrels(self, rounding: str) -> Qrels:
+    def make_expected_qrels(self, rounding: str) -> Qrels:
         """Return judgments with the expected grades, rounded to integers.
 
         Parameters
@@ -196,7 +195,7 @@ class Consensus(Result):
             integer or half-integer count as this number.
         """
         check_choice("rounding", rounding, ROUNDINGS)
-        grade = self.expected()
+        grade = self.compute_expected_grades()
         halves = np.rint(2 * grade) / 2
         grade = np.where(np.abs(grade - halves) < _TOLERANCE, halves, grade)
         return self._make_qrels(np.ones(grade.size, dtype=bool), ROUNDINGS[rounding](grade))
@@ -230,7 +229,7 @@ class Consensus(Result):
         counts = LabelCounts(self.labels).compute_expected_counts(self.posterior).transpose(0, 2, 1)
         return compute_proportions(counts, counts.sum(axis=2, keepdims=True))
 
-    def workers(self) -> pl.DataFrame:
+    def summarise_workers(self) -> pl.DataFrame:
         """Return a data frame with a row per worker: number of labels, quality and agreement.
 
         `agreement` is the proportion of a worker's labels that equal the aggregated grade, over
@@ -267,10 +266,10 @@ class Consensus(Result):
     def heading(self) -> list[str]:
         steps = ""
         if self.n_iterations:
-            outcome = "" if self.converged else ", not converged"
+            outcome = "" if self.has_converged else ", not converged"
             value = f"objective {self.objective[-1]:.4f}"
             steps = f", {value} after {inflect(self.n_iterations, 'step')}{outcome}"
-        pairs, ties = inflect(len(self.labels.docs), "pair"), inflect(self.tied.sum(), "tie")
+        pairs, ties = inflect(len(self.labels.docs), "pair"), inflect(self.is_tied.sum(), "tie")
         return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 
     def _frame(self) -> pl.DataFrame:
@@ -278,7 +277,7 @@ class Consensus(Result):
         aggregated = pl.Series(grades[self.level]).set(pl.Series(self.level < 0), None)
         probabilities = {f"p({grade})": self.posterior[:, k] for k, grade in enumerate(grades)}
         return self.labels.pairs.with_columns(
-            grade=aggregated, **probabilities, tied=pl.Series(self.tied)
+            grade=aggregated, **probabilities, tied=pl.Series(self.is_tied)
         )
 
 
@@ -403,7 +402,7 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
 
     Worker Agreement With Aggregate (Wawa). The weight of a worker, which is also its quality, is
     the proportion of its labels that agree with the unweighted majority vote, whose ties are
-    resolved in the same way.
+    resolved in the same way; if all its pairs are dropped as ties, it is the mean weight.
 
     Examples
     --------
@@ -412,7 +411,7 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     >>> wawa(labels).quality.tolist()
     [0.5, 1.0]
     """
-    agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
+    agreement = majority(labels, tie=tie, seed=seed).summarise_workers()["agreement"]
     # Workers whose pairs were all dropped as ties get the mean weight.
     weights = agreement.fill_null(strategy="mean").fill_null(1.0)
     return _count_weighted_votes(labels, weights.to_numpy(), "wawa", tie, seed, {})
@@ -434,7 +433,7 @@ def _count_weighted_votes(
         quality=weight,
         prior=posterior.mean(axis=0),
         objective=np.empty(0),
-        converged=True,
+        has_converged=True,
         tie=tie,
         seed=seed,
         has_gold=np.zeros(shape[0], dtype=bool),
@@ -462,7 +461,7 @@ class LeadRule:
     c
         C, above 0; a larger C requires more labels.
     epsilon
-        Smallest lead per label that is worth waiting for, 0 or more.
+        Reduction of the required lead by each label, 0 or more.
 
     Notes
     -----
@@ -512,7 +511,7 @@ class LeadRule:
         bound = self.c * np.sqrt(squares) - self.epsilon * total - _LEAD_ROUNDING * total
         return np.asarray((lead >= bound) & (total > 0))
 
-    def replay(self, labels: Labels, weights: Any = None) -> Stopped:
+    def replay(self, labels: Labels, weights: Any = None) -> StoppedLabels:
         """Apply the rule after each label of each pair, in the order of labelling.
 
         Parameters
@@ -541,11 +540,11 @@ class LeadRule:
         np.minimum.at(ends, pair[is_stopped], np.flatnonzero(is_stopped))
         is_used = np.zeros(rows.size, dtype=bool)
         is_used[rows[np.arange(rows.size) <= ends[pair]]] = True
-        return Stopped(self, labels, is_used, ends < rows.size)
+        return StoppedLabels(self, labels, is_used, ends < rows.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stopped(Result):
+class StoppedLabels(Result):
     """Labels used until a rule stopped; returned by :meth:`LeadRule.replay`.
 
     Attributes
@@ -554,10 +553,10 @@ class Stopped(Result):
         Rule that was applied.
     all_labels
         All labels, used or not.
-    used
+    is_used
         Whether a label was used; in decided pairs the rule stopped at the last used label; shape
         (labels,).
-    decided
+    is_decided
         Whether the rule stopped; shape (pairs,).
     """
 
@@ -571,30 +570,30 @@ class Stopped(Result):
 
     rule: LeadRule
     all_labels: Labels
-    used: Bools
-    decided: Bools
+    is_used: Bools
+    is_decided: Bools
 
     @property
     def labels(self) -> Labels:
         """Labels that were used."""
-        return self.all_labels.restrict(self.used)
+        return self.all_labels.restrict(self.is_used)
 
     @property
     def n_used_by_pair(self) -> Ints:
         """Number of labels used; shape (pairs,)."""
-        return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
+        return np.bincount(self.all_labels.pair[self.is_used], minlength=self.is_decided.size)
 
     def heading(self) -> list[str]:
-        n_undecided = int((~self.decided).sum())
+        n_undecided = int((~self.is_decided).sum())
         return [
-            f"{int(self.used.sum()):,} of {inflect(len(self.all_labels), 'label')} used,"
+            f"{int(self.is_used.sum()):,} of {inflect(len(self.all_labels), 'label')} used,"
             f" {inflect(n_undecided, 'pair')} undecided"
         ]
 
     def _frame(self) -> pl.DataFrame:
-        n_labels = np.bincount(self.all_labels.pair, minlength=self.decided.size)
+        n_labels = np.bincount(self.all_labels.pair, minlength=self.is_decided.size)
         return self.all_labels.pairs.with_columns(
             labels=pl.Series(n_labels),
             used=pl.Series(self.n_used_by_pair),
-            decided=pl.Series(self.decided),
+            decided=pl.Series(self.is_decided),
         )

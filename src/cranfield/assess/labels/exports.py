@@ -153,16 +153,14 @@ def _read_kili(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | N
             yield None
             continue
         answers = {}
-        for job, value in _check_record(
-            label.get("jsonResponse"), "jsonResponse", position
-        ).items():
+        response = _check_record(label.get("jsonResponse"), "jsonResponse", position)
+        for job, value in response.items():
             answer = _check_record(value, "jsonResponse", position)
             answers[job] = answer.get("text")
             if (categories := answer.get("categories")) is not None:
                 records = _check_records(categories, "categories", position)
-                answers[job] = _read_single_value(
-                    [record.get("name") for record in records], position
-                )
+                names = [record.get("name") for record in records]
+                answers[job] = _read_single_value(names, position)
         author = _check_record(label.get("author"), "author", position)
         yield {**columns, "worker": author.get("email") or author.get("id")}, answers
 

@@ -32,7 +32,7 @@ from cranfield.base.text import inflect
 
 MIN_PROBABILITY = 1e-300  # Smallest probability in a logarithm
 PRIORS = ("estimated", "uniform")  # Names of priors of the grades
-UNMET = {"impossible": 0.0, "even": 1.0}  # Sum of probabilities of labels, given an unseen grade
+UNMET_TOTALS = {"impossible": 0.0, "even": 1.0}  # Sum of label probabilities, given an unseen grade
 INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
 _MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
@@ -78,16 +78,16 @@ class Crowd:
         maximise: Callable[[Floats, Any], Any],
     ) -> tuple[Any, dict[str, Any]]:
         """Run expectation-maximisation; return the parameters and the fields of the consensus."""
-        objective, converged = list[float](), False
+        objective, has_converged = list[float](), False
         while True:
             posterior, evidence, value = expect(state)
             objective.append(value)
             if len(objective) > 1:
                 # A smaller rise may be a rounding error.
                 min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
-                converged = value - objective[-2] < min_rise
-            if converged or len(objective) >= self.iterations:
-                fit = {"posterior": posterior, "evidence": evidence, "converged": converged}
+                has_converged = value - objective[-2] < min_rise
+            if has_converged or len(objective) >= self.iterations:
+                fit = {"posterior": posterior, "evidence": evidence, "has_converged": has_converged}
                 return state, {**fit, "objective": np.array(objective)}
             state = maximise(posterior, state)
 
@@ -209,13 +209,13 @@ def dawid_skene(
     [1, 0, 1]
     """
     check_number("smoothing", smoothing, 0, _MAX_SMOOTHING)
-    check_choice("unmet", unmet, UNMET)
+    check_choice("unmet", unmet, UNMET_TOTALS)
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
 
     # The state: label probabilities, shape (workers, label grades, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.compute_expected_counts(posterior) + smoothing
-        default = UNMET[unmet] / labels.grades.size
+        default = UNMET_TOTALS[unmet] / labels.grades.size
         table = compute_proportions(counts, counts.sum(axis=1, keepdims=True), default)
         return table, crowd.estimate_prior(posterior)
 
@@ -281,15 +281,13 @@ def one_coin(
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.compute_expected_counts(posterior)
         n_correct = np.diagonal(counts, axis1=1, axis2=2).sum(axis=1)
-        return compute_proportions(n_correct, n_labels, 1 / n_grades), crowd.estimate_prior(
-            posterior
-        )
+        accuracy = compute_proportions(n_correct, n_labels, 1 / n_grades)
+        return accuracy, crowd.estimate_prior(posterior)
 
     def make_table(accuracy: Floats) -> Floats:
-        p_wrong = np.clip((1 - accuracy) / max(1, n_grades - 1), 0, None)
-        return np.where(
-            np.eye(n_grades, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None]
-        )
+        p_correct = accuracy[:, None, None]
+        p_wrong = np.clip((1 - p_correct) / max(1, n_grades - 1), 0, None)
+        return np.where(np.eye(n_grades, dtype=bool), p_correct, p_wrong)
 
     def expect(state: tuple[Floats, Floats]) -> ExpectationStep:
         return crowd.expect(make_table(state[0]), state[1])
@@ -414,7 +412,7 @@ def glad(
         posterior=posterior,
         evidence=evidence,
         objective=np.array(objective),
-        converged=result.success,
+        has_converged=result.success,
         method="glad",
         prior=grade_prior,
         quality=expit(ability),

@@ -160,8 +160,8 @@ def read_lines(
     return Table(frame.with_columns(**nulls), source.name, (), line_map)
 
 
-REPEATS = ("error", "last", "keep")
-MISSING = ("error", "drop")
+REPEAT_POLICIES = ("error", "last", "keep")
+MISSING_POLICIES = ("error", "drop")
 
 _TIMES = {
     *map(fold_name, " ".join(USUAL_NAMES["time"]).split()),
@@ -180,8 +180,8 @@ def read_labels(
     columns: str | Sequence[str] | Mapping[str, str] | None = None,
     worker_columns: Sequence[str] | None = None,
     grades: Iterable[float] | Mapping[Any, int | None] | str | None = None,
-    repeats: Annotated[str, OneOf(REPEATS)] = "error",
-    missing: Annotated[str, OneOf(MISSING)] = "error",
+    repeats: Annotated[str, OneOf(REPEAT_POLICIES)] = "error",
+    missing: Annotated[str, OneOf(MISSING_POLICIES)] = "error",
     encoding: str = "utf-8",
 ) -> Labels:
     """Read labels: the grades that workers gave to documents of topics.
@@ -195,8 +195,8 @@ def read_labels(
         are lines of fields separated by blanks. Or rows: tuples (topic, doc, worker, grade),
         mappings or named tuples. Or a dict `{worker: judgments}`, whose values are any input of
         `read_qrels`. JSON exports of Label Studio, Kili, Prodigy, Argilla and doccano are read
-        unchanged (from doccano, a file for each worker, unless its labels have users; before
-        version 1.5, these are keys in a column `label_id`, which `columns` and `grades` map).
+        unchanged (from doccano, a file for each worker, unless its labels have users; labels of
+        versions before 1.5 are keys in a column `label_id`, which `columns` and `grades` map).
         Without topics, all items belong to one topic, `all`, with a note.
     columns
         For lines without a header, their fields in order, such as `"worker doc grade"`; `-` skips a
@@ -336,15 +336,11 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     """Refuse repeated labels whose rows may not be in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
     is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
-    column_index = next(
-        (k for k, name in enumerate(table.names) if fold_name(name) in _TIMES), None
-    )
-    if (
-        column_index is None
-        or labels["order"].null_count() < labels.height
-        or not is_repeated.any()
-    ):
+    is_time = [fold_name(name) in _TIMES for name in table.names]
+    has_order = labels["order"].null_count() < labels.height
+    if not any(is_time) or has_order or not is_repeated.any():
         return
+    column_index = is_time.index(True)
     texts = pl.Series([str(cell).strip() for cell in table.get_column(column_index)])
     seconds = texts.cast(pl.Float64, strict=False)
     has_text = seconds.null_count() > 0

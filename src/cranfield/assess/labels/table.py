@@ -68,7 +68,7 @@ class Labels(Result):
     >>> labels = read_labels([("q1", "d1", "ann", 1), ("q1", "d1", "bob", 0)])
     >>> labels
     Labels(2 labels of 1 pair by 2 workers, grades 0, 1)
-    >>> labels.ratings()
+    >>> labels.to_ratings()
     array([[1., 0.]])
     """
 
@@ -141,7 +141,7 @@ class Labels(Result):
         entries = np.ones(len(self), dtype=np.int64), (self.pair, self.level)
         return csr_array(entries, shape=(len(self.docs), self.grades.size))
 
-    def ratings(self) -> Floats:
+    def to_ratings(self) -> Floats:
         """Return the grade that each worker gave to each pair; NaN without a label.
 
         Shape (pairs, workers).
@@ -224,18 +224,18 @@ class LabelSummary(Result):
     labels: Labels
 
     @property
-    def labels_per_pair(self) -> Ints:
+    def n_labels_per_pair(self) -> Ints:
         """Number of labels of each pair."""
         return np.bincount(self.labels.pair, minlength=len(self.labels.docs))
 
     @property
-    def labels_per_worker(self) -> Ints:
+    def n_labels_per_worker(self) -> Ints:
         """Number of labels of each worker."""
         return np.bincount(self.labels.worker, minlength=len(self.labels.workers))
 
-    def anomalies(self) -> list[str]:
+    def list_anomalies(self) -> list[str]:
         """Return a line for each anomaly to check before labels are aggregated."""
-        labels, per_pair, per_worker = self.labels, self.labels_per_pair, self.labels_per_worker
+        labels, per_pair, per_worker = self.labels, self.n_labels_per_pair, self.n_labels_per_worker
         n_grades, n_workers = labels.grades.size, len(labels.workers)
         cells = labels.worker * n_grades + labels.level
         is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
@@ -268,10 +268,10 @@ class LabelSummary(Result):
         return pl.DataFrame({"grade": grades, "labels": n_labels, "proportion": proportion})
 
     def heading(self) -> list[str]:
-        pairs, workers = map(_format_range, (self.labels_per_pair, self.labels_per_worker))
+        pairs, workers = map(_format_range, (self.n_labels_per_pair, self.n_labels_per_worker))
         ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
         notes = (f"note: {note}" for note in self.labels.notes)
-        return [*self.labels.heading(), ranges, *notes, *self.anomalies()]
+        return [*self.labels.heading(), ranges, *notes, *self.list_anomalies()]
 
 
 def _format_range(sizes: Ints) -> str:

@@ -87,7 +87,7 @@ class RankBiased(Method):
         0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return ResidualState(pool, self.p, uses_base=self.uses_base)
 
 
@@ -158,7 +158,7 @@ class Hedge(Method):
         "summation over runs: stable in any order of runs, or plain as in other programs",
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return (LossState if self.sums == "stable" else PlainLossState)(pool, self.beta)
 
 
@@ -183,7 +183,7 @@ class LossState(WeightedSumState):
     def compute_weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
         loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
-        min_loss = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        min_loss = loss.min(axis=1, keepdims=True, initial=_MAX_LOSS)
         return np.asarray(np.exp(self._log_beta * (loss - min_loss)).ravel())
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
@@ -213,7 +213,7 @@ class PlainLossState(MethodState):
                 losses[positions, system] = rank_losses[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
-        min_loss = self._run_losses.min(axis=1, keepdims=True, initial=_LARGEST)
+        min_loss = self._run_losses.min(axis=1, keepdims=True, initial=_MAX_LOSS)
         weights = self._beta ** (self._run_losses - min_loss)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
@@ -252,7 +252,7 @@ class MoveToFront(Method):
         "counts", choice("counts", "skip"), "how to treat documents already judged in another run"
     )
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         single_group = np.array([0, len(pool)])
         starts = single_group if self.scope == "global" else pool.starts
         return QueueState(pool, starts, counts_seen=self.seen == "counts")
@@ -342,7 +342,7 @@ class Bandit(Method):
     rate: float = 1.0
     ties: str = "name"
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         return BanditState(self, pool, seed)
 
     def compute_values(self, state: BanditState, topics: Indices) -> Floats:
@@ -371,9 +371,8 @@ class BanditState(DocumentState):
         values = self.method.compute_values(self, groups)
         values = np.where(self.n_left[groups] > 0, values, -np.inf)
         is_best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
-        run = (
-            is_best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(is_best, groups)
-        )
+        is_random = self.method.ties == "random"
+        run = self.draw_run(is_best, groups) if is_random else is_best.argmax(axis=1)
         cells = groups * values.shape[1] + run
         cell_list = cells.tolist()
         for cell in cell_list:
@@ -477,10 +476,10 @@ class UcbTuned(Bandit):
 
 
 class ThompsonSampling(Bandit):
-    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), with R of N relevant.
+    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R).
 
-    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
-    multiplies its earlier counts by `rate`.
+    R of the N judged documents of the run are relevant. Each judgment multiplies its earlier counts
+    by `rate`.
     """
 
     name = "Thompson"
@@ -499,8 +498,7 @@ class ThompsonSampling(Bandit):
 class MaxMean(Bandit):
     """Choose from the run with the highest (1 + R)/(2 + N), with R of N judged documents relevant.
 
-    N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
-    multiplies its earlier counts by `rate`.
+    Each judgment of a run multiplies its earlier counts R and N by `rate`.
     """
 
     name = "MaxMean"
@@ -513,5 +511,5 @@ class MaxMean(Bandit):
         return (1 + state.n_relevant[topics]) / (2 + state.n_judged[topics])
 
 
-_LARGEST = np.finfo(np.float64).max  # Minimum loss of a topic without runs
+_MAX_LOSS = np.finfo(np.float64).max  # Minimum loss of a topic without runs
 _RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

@@ -68,11 +68,11 @@ class Method(Spec):
     draws: ClassVar[bool] = False  # Whether it draws random numbers other than for ties
 
     @property
-    def random(self) -> bool:
+    def is_random(self) -> bool:
         """Whether the order depends on a seed."""
         return self.draws or getattr(self, "ties", "") == "random"
 
-    def ranking(self, pool: Pool, seed: int) -> Indices:
+    def rank_documents(self, pool: Pool, seed: int) -> Indices:
         """Order the documents of each topic by descending score, topic by topic; ties by id."""
         scores = self.scores(pool) if len(pool) else np.zeros(0)
         if scores.dtype != object:
@@ -86,7 +86,7 @@ class Method(Spec):
         """Compute the score of each document by a method that does not learn."""
         raise NotImplementedError
 
-    def initial_state(self, pool: Pool, seed: int) -> MethodState:
+    def make_state(self, pool: Pool, seed: int) -> MethodState:
         """Return the initial state of a method that learns."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class ReciprocalRankFusion(Method):
 
 
 class Borda(Method):
-    """Order by points: n - r at rank r of n documents; unranked documents share other points."""
+    """Order by points: n - r at rank r of n; unranked documents share the remaining points."""
 
     name = "Borda"
     aliases = ("Borda-count",)
@@ -240,7 +240,7 @@ class UniformOrder(Method):
     source = "Buckley and Voorhees 2004"
     draws = True
 
-    def ranking(self, pool: Pool, seed: int) -> Indices:
+    def rank_documents(self, pool: Pool, seed: int) -> Indices:
         sizes = zip(pool.topics, np.diff(pool.starts).tolist(), strict=True)
         draws = [make_named_stream(seed, topic).random(size) for topic, size in sizes]
         return np.lexsort((np.concatenate([*draws, np.zeros(0)]), pool.topic))

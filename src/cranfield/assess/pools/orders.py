@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.pools.method import Method, MethodState, parse_method
-from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool, pool, read_judgments
+from cranfield.assess.pools.pool import NEGATIVES, UNJUDGED_GRADE, Pool, pool, read_judgments
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, OneOf, check_arguments
@@ -46,7 +46,7 @@ class Order(Result):
         for all topics, else the first document of each topic, then the second of each topic, and so
         on; shape (documents,).
     grades
-        Grade of each document of the pool, or `UNJUDGED`; shape (documents,).
+        Grade of each document of the pool, or `UNJUDGED_GRADE`; shape (documents,).
     rel
         Lowest grade that counts as relevant.
     unjudged, batch
@@ -62,7 +62,7 @@ class Order(Result):
     Order(RRF: 3 documents of 1 topic, 1 relevant, 1 unjudged)
     >>> order.to_polars().select("doc", "place", "grade").rows()
     [('y', 1, 1), ('x', 2, None), ('z', 3, 0)]
-    >>> order.n_relevant([0, 1, 2]).tolist()
+    >>> order.count_relevant([0, 1, 2]).tolist()
     [0, 1, 1]
     """
 
@@ -92,11 +92,11 @@ class Order(Result):
         return places
 
     @property
-    def relevant(self) -> Bools:
+    def is_relevant(self) -> Bools:
         """Mask of the relevant documents of the pool; shape (documents,)."""
         return np.asarray(self.grades >= self.rel)
 
-    def first(self, budget: int, *, overall: bool = False) -> Bools:
+    def mask_budget(self, budget: int, *, overall: bool = False) -> Bools:
         """Return a mask of the documents within a budget of judgments; shape (documents,).
 
         Parameters
@@ -113,25 +113,25 @@ class Order(Result):
         is_selected[self.sequence[:budget]] = True
         return is_selected
 
-    def n_relevant(self, budgets: Iterable[int]) -> Ints:
+    def count_relevant(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents within budgets of judgments per topic; shape (budgets,)."""
         check_list("budgets", budgets)
-        return np.asarray(self.n_relevant_by_topic(budgets).sum(axis=0))
+        return np.asarray(self.count_relevant_by_topic(budgets).sum(axis=0))
 
-    def n_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
+    def count_relevant_by_topic(self, budgets: Iterable[int]) -> Ints:
         """Count the relevant documents of each topic within budgets; shape (topics, budgets)."""
         check_list("budgets", budgets)
         sizes = []
         for budget in budgets:
             check_integer("budget", budget, 0)
             sizes.append(min(budget, len(self.pool)))
-        n_relevant = np.r_[0, np.cumsum(self.relevant[self.documents])]
+        n_relevant = np.r_[0, np.cumsum(self.is_relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
         ends = np.minimum(start + np.array(sizes, dtype=np.int64), stop)
         return np.asarray(n_relevant[ends] - n_relevant[start])
 
-    def budget(self, budget: int, *, overall: bool = False) -> Qrels:
-        """Return the judgments within a budget, counted as in :meth:`first`, in order of judging.
+    def select_judgments(self, budget: int, *, overall: bool = False) -> Qrels:
+        """Return the judgments within a budget, as for :meth:`mask_budget`, in order of judging.
 
         Unjudged documents count towards the budget, but have no judgment.
 
@@ -140,7 +140,7 @@ class Order(Result):
         InputError
             If no document within the budget is judged.
         """
-        is_selected = self.first(budget, overall=overall) & (self.grades != UNJUDGED)
+        is_selected = self.mask_budget(budget, overall=overall) & (self.grades != UNJUDGED_GRADE)
         docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
             reason = f"none of the documents within a budget of {budget} is judged"
@@ -152,16 +152,16 @@ class Order(Result):
         return Qrels(names, codes.astype(np.int32), ids, grades, origin=origin)
 
     def heading(self) -> list[str]:
-        n_unjudged = int((self.grades == UNJUDGED).sum())
+        n_unjudged = int((self.grades == UNJUDGED_GRADE).sum())
         size = f"{inflect(len(self.pool), 'document')} of {inflect(len(self.pool.topics), 'topic')}"
-        counts = f", {self.relevant.sum():,} relevant, {n_unjudged:,} unjudged"
+        counts = f", {self.is_relevant.sum():,} relevant, {n_unjudged:,} unjudged"
         return [f"{self.method}: {size}{counts if n_unjudged < len(self.pool) else ''}"]
 
     def _frame(self) -> pl.DataFrame:
         order, grades = self.documents, self.grades[self.documents]
         return self.pool.to_polars()[order].with_columns(
             place=pl.Series(self.place[order]),
-            grade=pl.Series(grades).set(pl.Series(grades == UNJUDGED), None),
+            grade=pl.Series(grades).set(pl.Series(grades == UNJUDGED_GRADE), None),
         )
 
 
@@ -174,7 +174,7 @@ def order(
     seed: Annotated[int, Integer(0)] = 0,
     rel: Annotated[int, Integer(1)] = 1,
     unjudged: Annotated[str, OneOf(UNJUDGED_POLICIES)] = "nonrelevant",
-    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
+    negative: Annotated[str, OneOf(NEGATIVES)] = "judged",
     batch: Annotated[int, Integer(1)] = 1,
 ) -> Order:
     """Order all documents of a pool by a method, so that a budget covers the first documents.
@@ -230,24 +230,24 @@ def order(
     document_pool = make_pool(runs, depth)
     if qrels is None and parsed_method.learns:
         raise PolicyError(f"{parsed_method.name} requires judgments to learn from, got none")
-    grades = document_pool.grades(qrels, negative=negative)
+    grades = document_pool.get_grades(qrels, negative=negative)
     is_topicwise = True
     if parsed_method.learns:
-        is_known = (grades != UNJUDGED) | (unjudged == "nonrelevant")
-        state = parsed_method.initial_state(document_pool, int(seed))
+        is_known = (grades != UNJUDGED_GRADE) | (unjudged == "nonrelevant")
+        state = parsed_method.make_state(document_pool, int(seed))
         sequence = _choose_documents(state, is_known, grades >= rel, int(batch))
         is_topicwise = state.has_group_per_topic
     else:
-        sequence = parsed_method.ranking(document_pool, int(seed))
-    topicwise = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
+        sequence = parsed_method.rank_documents(document_pool, int(seed))
+    documents = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
     if is_topicwise:
-        starts = document_pool.starts[document_pool.topic[topicwise]]
-        sequence = topicwise[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
+        starts = document_pool.starts[document_pool.topic[documents]]
+        sequence = documents[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
     return Order(
         pool=document_pool,
         method=parsed_method,
         seed=int(seed),
-        documents=topicwise,
+        documents=documents,
         sequence=sequence,
         grades=grades,
         rel=int(rel),
@@ -325,7 +325,7 @@ def next_documents(
     depth: int | None = None,
     seed: Annotated[int, Integer(0)] = 0,
     rel: Annotated[int, Integer(1)] = 1,
-    negative: Annotated[str, OneOf(NEGATIVE)] = "judged",
+    negative: Annotated[str, OneOf(NEGATIVES)] = "judged",
 ) -> NextDocuments:
     """Choose the next documents to judge, from runs and the judgments so far.
 
@@ -373,19 +373,19 @@ def next_documents(
     parsed_method = parse_method(method)
     document_pool = make_pool(runs, depth)
     judgments = read_judgments(judged)
-    grades = document_pool.grades(judgments)
-    is_graded = grades != UNJUDGED
+    grades = document_pool.get_grades(judgments)
+    is_graded = grades != UNJUDGED_GRADE
     is_negative = (grades < 0) & is_graded
     is_known = is_graded & ~(is_negative & (negative == "unjudged"))
     n_ahead = 0
     if parsed_method.learns:
-        state = parsed_method.initial_state(document_pool, int(seed))
-        documents = _choose_documents(state, is_known, grades >= rel, int(n), wait=True)
+        state = parsed_method.make_state(document_pool, int(seed))
+        documents = _choose_documents(state, is_known, grades >= rel, int(n), stops=True)
         if state.has_group_per_topic:
             documents = documents[np.argsort(document_pool.topic[documents], kind="stable")]
         n_ahead = int((is_known & state.is_free).sum())
     else:
-        ranking = parsed_method.ranking(document_pool, int(seed))
+        ranking = parsed_method.rank_documents(document_pool, int(seed))
         unjudged = ranking[~is_known[ranking]]
         topics = document_pool.topic[unjudged]
         documents = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
@@ -403,24 +403,24 @@ def next_documents(
 
 
 def _choose_documents(
-    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
+    state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, stops: bool = False
 ) -> Indices:
-    """Choose documents in batches, learning after each; with `wait`, stop at unjudged documents."""
-    remaining = np.diff(state.starts)
-    active_groups = np.flatnonzero(remaining)
-    selected = [np.zeros(0, dtype=np.intp)]
+    """Choose documents in batches, learning after each; if `stops`, stop at unjudged documents."""
+    n_remaining = np.diff(state.starts)
+    active_groups = np.flatnonzero(n_remaining)
+    batches = [np.zeros(0, dtype=np.intp)]
     while active_groups.size:
-        steps, is_done = [], np.zeros(remaining.size, dtype=bool)
-        for i in range(min(batch, int(remaining[active_groups].max()))):
-            groups = active_groups[remaining[active_groups] > i]
+        steps, is_done = [], np.zeros(n_remaining.size, dtype=bool)
+        for i in range(min(batch, int(n_remaining[active_groups].max()))):
+            groups = active_groups[n_remaining[active_groups] > i]
             docs = state.choose(groups)
             steps.append((groups, docs))
             # The batch is still completed, as all its documents are judged together.
-            is_done[groups[~is_known[docs]]] = wait
+            is_done[groups[~is_known[docs]]] = stops
         for groups, docs in steps:
-            selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)
-            judged = docs[is_known[docs] & ~is_done[groups]]
-            state.learn(judged, is_relevant[judged])
-        remaining[active_groups] -= batch
-        active_groups = active_groups[~is_done[active_groups] & (remaining[active_groups] > 0)]
-    return np.concatenate(selected)
+            batches.append(docs[is_done[groups] & ~is_known[docs]] if stops else docs)
+            judged_docs = docs[is_known[docs] & ~is_done[groups]]
+            state.learn(judged_docs, is_relevant[judged_docs])
+        n_remaining[active_groups] -= batch
+        active_groups = active_groups[~is_done[active_groups] & (n_remaining[active_groups] > 0)]
+    return np.concatenate(batches)

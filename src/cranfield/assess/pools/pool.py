@@ -39,8 +39,8 @@ from cranfield.fusion.rankings import (
 )
 from cranfield.result import Column, Columns, Result
 
-UNJUDGED = -(2**31)  # Grade that marks an unjudged document
-NEGATIVE = ("judged", "unjudged")
+UNJUDGED_GRADE = -(2**31)  # Grade that marks an unjudged document
+NEGATIVES = ("judged", "unjudged")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,7 +141,7 @@ class Pool(Result, Rankings):
             *(np.r_[0, np.cumsum(sizes)], self.scores[row_mask]),
         )
 
-    def grades(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
+    def get_grades(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
         """Return the grade of each document of the pool.
 
         Parameters
@@ -151,44 +151,44 @@ class Pool(Result, Rankings):
             counts. None before the first judgment.
         negative
             How to treat grades below 0: `judged` (default) keeps them, `unjudged` replaces them by
-            `UNJUDGED`.
+            `UNJUDGED_GRADE`.
 
         Returns
         -------
         array of int32, shape (documents,)
-            Grades, or `UNJUDGED`, the smallest number of the type.
+            Grades, or `UNJUDGED_GRADE`, the smallest number of the type.
 
         Examples
         --------
         >>> import cranfield as cf
-        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).grades({"q": {"y": 1}}).tolist()
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).get_grades({"q": {"y": 1}}).tolist()
         [-2147483648, 1]
         """
-        check_choice("negative", negative, NEGATIVE)
+        check_choice("negative", negative, NEGATIVES)
         judgments = read_judgments(qrels)
-        grades = np.full(len(self), UNJUDGED, dtype=np.int32)
+        grades = np.full(len(self), UNJUDGED_GRADE, dtype=np.int32)
         if judgments is not None:
             docs, rows = self.find_matching_rows(judgments)
             grades[docs] = judgments.grades[rows]
         if negative == "unjudged":
-            grades[grades < 0] = UNJUDGED
+            grades[grades < 0] = UNJUDGED_GRADE
         return grades
 
-    def unjudged(self, qrels: Any, *, negative: str = "judged") -> Unjudged:
+    def find_unjudged(self, qrels: Any, *, negative: str = "judged") -> Unjudged:
         """Return the documents of the pool without a judgment.
 
         Parameters
         ----------
         qrels, negative
-            As for :meth:`grades`.
+            As for :meth:`get_grades`.
 
         Examples
         --------
         >>> import cranfield as cf
-        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).unjudged({"q": {"y": 1}})
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).find_unjudged({"q": {"y": 1}})
         Unjudged(1 of 2 pooled documents, in 1 of 1 topic)
         """
-        return Unjudged(self, self.grades(qrels, negative=negative) == UNJUDGED)
+        return Unjudged(self, self.get_grades(qrels, negative=negative) == UNJUDGED_GRADE)
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -205,13 +205,13 @@ class Pool(Result, Rankings):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unjudged(Result):
-    """Documents of a pool without a judgment; returned by :meth:`Pool.unjudged`.
+    """Documents of a pool without a judgment; returned by :meth:`Pool.find_unjudged`.
 
     Attributes
     ----------
     pool
         Pool with its judged and unjudged documents.
-    missing
+    is_unjudged
         Whether a document of the pool has no judgment; shape (documents,).
     """
 
@@ -231,33 +231,33 @@ class Unjudged(Result):
     }
 
     pool: Pool
-    missing: Bools
+    is_unjudged: Bools
 
     def __len__(self) -> int:
-        return int(self.missing.sum())
+        return int(self.is_unjudged.sum())
 
     def heading(self) -> list[str]:
-        n_topics = np.unique(self.pool.topic[self.missing]).size
+        n_topics = np.unique(self.pool.topic[self.is_unjudged]).size
         return [
             f"{len(self):,} of {inflect(len(self.pool), 'pooled document')},"
             f" in {n_topics} of {inflect(len(self.pool.topics), 'topic')}"
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
-        documents = self.pool.to_polars().filter(pl.Series(self.missing))
+        documents = self.pool.to_polars().filter(pl.Series(self.is_unjudged))
         return {"documents": documents, "topics": self.by_topic(), "systems": self.by_system()}
 
     def by_topic(self) -> pl.DataFrame:
         """Count pooled and unjudged documents by topic."""
         pool, n_topics = self.pool, len(self.pool.topics)
-        n_unjudged = np.bincount(pool.topic[self.missing], minlength=n_topics)
+        n_unjudged = np.bincount(pool.topic[self.is_unjudged], minlength=n_topics)
         counts = {"pooled": np.diff(pool.starts), "unjudged": n_unjudged}
         return pl.DataFrame({"topic": pl.Series(pool.topics, dtype=pl.String)} | counts)
 
     def by_system(self) -> pl.DataFrame:
         """Count pooled and unjudged documents by system."""
         pool = self.pool
-        is_missing = self.missing[pool.ranked]
+        is_missing = self.is_unjudged[pool.ranked]
         is_unique = is_missing & (pool.run_counts[pool.ranked] == 1)
         rows = {"pooled": slice(None), "unjudged": is_missing, "unique": is_unique}
         counts = {
@@ -326,8 +326,8 @@ def pool(
     InputError
         If a run cannot be read, if there are no runs, or if two runs have the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, or above that of a pool; for unknown ties or
-        contributors; and for `topics` together with a pool.
+        For a depth below 1, or above 1,000,000,000 or the depth of a given pool; for unknown ties
+        or contributors; and for `topics` together with a pool.
 
     Notes
     -----
@@ -344,7 +344,7 @@ def pool(
     if isinstance(runs, Pool):
         if topics is not None:
             raise PolicyError("topics requires runs, got a pool")
-        pooled = runs.to_depth(depth)
+        document_pool = runs.to_depth(depth)
     else:
         check_integer("depth", depth, 1, MAX_DEPTH)
         check_choice("ties", ties, TIES)
@@ -360,8 +360,8 @@ def pool(
         name_order = sorted(range(len(tops)), key=names.__getitem__)
         topic_names = list_topics(tops)
         sorted_tops, ids = number_jointly([tops[i] for i in name_order], topic_names)
-        pooled = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
-    return pooled if contributors is None else pooled.select_systems(contributors)
+        document_pool = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
+    return document_pool if contributors is None else document_pool.select_systems(contributors)
 
 
 def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunTop]:

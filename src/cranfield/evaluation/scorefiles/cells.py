@@ -47,7 +47,7 @@ def is_missing(cell: Any) -> bool:
     return is_absent(cell, NO_SCORE)
 
 
-def read_labels(
+def convert_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty label."""
@@ -67,7 +67,7 @@ def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
-    """Return the column index of each role; roles without a column are omitted."""
+    """Return the column index of each role, such as topic or score, that has a column."""
     roles = SCORES.find_positions(names, source)
     # `name` and `q` are too common for the schema, and `q` may be a system.
     name_columns = [k for k, name in enumerate(names) if fold_name(name) == "name"]
@@ -145,10 +145,10 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
                     break
         n_measures, n_systems = (len({pair[k] for pair in pairs.values()}) for k in (0, 1))
         if 1 < n_measures < len(pairs) and 1 < n_systems < len(pairs):
-            listed = list_some(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
+            listing = list_some(dict.fromkeys(measure for measure, _ in pairs.values()), 3)
             raise InputError(
                 f"expected {kind} of systems or of measures, got both in one name, as"
-                f" {list_some(map(quote, pairs), 3)} ({listed}); write a table with columns topic,"
+                f" {list_some(map(quote, pairs), 3)} ({listing}); write a table with columns topic,"
                 f" system, measure and score, or keep the {kind} of one measure, named by system"
             )
 
@@ -156,7 +156,7 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if most names are of measures, or one is of a requested measure.
 
-    If their `kind` is set, a mixture is refused.
+    `kind` is the noun for the names in messages; without it, mixed names are not refused.
     """
     sample = list(islice(names, MAX_NAMES))
     if any(is_same_measure(name, measure) for name in sample for measure in requested):
@@ -167,21 +167,21 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     if len({*last_words.values()}) < 2:
         last_words = {}
     measures = [name for name in sample if name in last_words or resembles_measure(name)]
-    with_cutoff = [name for name in sample if name not in measures and CUTOFF.search(name)]
-    likely = [*measures, *with_cutoff]
-    other_names = [name for name in sample if name not in likely and find_measure(name) is None]
+    likely_names = [name for name in sample if name in measures or CUTOFF.search(name)]
+    other_names = [n for n in sample if n not in likely_names and find_measure(n) is None]
     if measures and 2 * len(other_names) < len(sample):
         return True
-    if not likely or not kind or (requested and not measures):
+    if not likely_names or not kind or (requested and not measures):
         return False
     advice = "a table with columns topic, system and score"
     if not measures:
         advice = f"measure=... with the name of their measure, or {advice}"
     others = f", but {list_some(map(quote, other_names), 3)} could not" if other_names else ""
     raise InputError(
-        f"expected {kind} of systems or of measures, got {list_some(map(quote, likely), 3)}, which"
-        f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
-        f" systems, {f'remove these {kind}, or ' if measures else ''}pass {advice}"
+        f"expected {kind} of systems or of measures, got {list_some(map(quote, likely_names), 3)},"
+        f" which could be measures{others}; for measures of one system, pass"
+        f" measure={likely_names[0]!r}; for systems,"
+        f" {f'remove these {kind}, or ' if measures else ''}pass {advice}"
     )
 
 
@@ -195,11 +195,11 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     """Return the name of the requested measure among names; the only name if none is requested."""
     if measure is None and len(names) == 1:
         return names[0]
-    listed = list_some(names, 10)
+    listing = list_some(names, 10)
     if measure is None:
         example = next(filter(resembles_measure, names), names[0])
         raise InputError(
-            f"expected scores of one measure, got {listed}; select one, as in measure={example!r}"
+            f"expected scores of one measure, got {listing}; select one, as in measure={example!r}"
         )
     if measure in names:
         return measure
@@ -211,12 +211,12 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
             f" {', '.join(matches)}"
         )
     if not matches:
-        raise InputError(f"unknown measure {quote(measure)}; expected one of: {listed}")
+        raise InputError(f"unknown measure {quote(measure)}; expected one of: {listing}")
     return matches[0]
 
 
 OVERALL_TOPIC = "all"  # topic of the overall values of trec_eval and ir_measures
-RANGE_TOLERANCE = 1e-6  # by which a score may exceed the range of its measure
+RANGE_TOLERANCE = 1e-6  # amount by which a score may exceed the range of its measure
 
 
 @dataclass(frozen=True)
@@ -251,12 +251,12 @@ def make_score_frame(
 class ScorePart:
     """The scores of one file or object."""
 
-    frame: pl.DataFrame  # of `make_score_frame`; all or no rows have a measure, or a shard
-    directions: Mapping[str | None, bool]  # whether lower scores are better, if the source says so
+    frame: pl.DataFrame  # from `make_score_frame`; no column of labels is empty in some rows only
+    directions: Mapping[str | None, bool]  # by measure, whether lower is better, if this is stated
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
     has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
-    distinction: str = ""  # advice on rows with the same labels
+    repeat_advice: str = ""  # advice on rows with the same labels, for messages
 
     def list_labels(self, column: str) -> list[str]:
         """Return the distinct labels of a column, in order of appearance."""
@@ -275,9 +275,9 @@ def make_part(
     frame = _remove_summaries(frame, "topic", "topics")
     text_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
     if 0 < 5 * len(text_topics) <= len(topics):
-        listed = list_some(map(quote, text_topics), 5)
+        listing = list_some(map(quote, text_topics), 5)
         warn(
-            f"rows {listed} are read as topics, although most topics are numbers; remove them if"
+            f"rows {listing} are read as topics, although most topics are numbers; remove them if"
             " they summarise other rows"
         )
     return complete_part(_remove_summaries(frame, "shard", "shards or replicates"), directions)
@@ -299,7 +299,7 @@ def complete_part(
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove summary rows, with a warning; if all rows are summaries, only those of topics."""
+    """Remove summary rows, with a warning. If all are summaries, remove them for topics only."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):
@@ -317,8 +317,8 @@ def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFra
     ):
         summaries.append(labels[-1])
     if summaries:
-        listed = list_some(map(quote, summaries), 5)
-        warn(f"rows that summarise {noun} are skipped: {listed}; rename them if they are {noun}")
+        listing = list_some(map(quote, summaries), 5)
+        warn(f"rows that summarise {noun} are skipped: {listing}; rename them if they are {noun}")
     return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
 
@@ -386,7 +386,7 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
     invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
     for row in invalid[:1].iter_rows(named=True):
         in_shard = "" if row["shard"] is None else f" in {part.axis} {quote(row['shard'])}"
-        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.distinction}"
+        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.repeat_advice}"
         reason = row["problem"] if row["is_first"] else repeat
         raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 
@@ -411,10 +411,8 @@ def _check_compatible(
                 source=sharded_part.source,
             )
         if part.axis != first.axis:
-            raise InputError(
-                f"has scores by {part.axis}, but {first.source} has scores by {first.axis}",
-                source=part.source,
-            )
+            reason = f"has scores by {part.axis}, but {first.source} has scores by {first.axis}"
+            raise InputError(reason, source=part.source)
         if measure is not None or name == first_name:
             continue
         if name is None or first_name is None:
@@ -434,6 +432,6 @@ def _check_compatible(
                 other = part_of[system]
                 reason = f"duplicate system {quote(system)}, also in {other.source}"
                 if len(part.list_labels("system")) == len(other.list_labels("system")) == 1:
-                    reason += "; name each file: NAME=FILE"
+                    reason += "; rename one of them (NAME=FILE names a file)"
                 raise InputError(reason, source=part.source)
             part_of[system] = part

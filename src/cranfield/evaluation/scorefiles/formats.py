@@ -24,11 +24,11 @@ from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
     are_measures,
+    convert_labels,
     find_roles,
     is_missing,
     make_part,
     make_score_frame,
-    read_labels,
     read_numbers,
     resembles_measure,
 )
@@ -117,7 +117,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     frame = frame.filter(is_scored)
     return make_part(
         frame.with_columns(
-            read_labels(frame[name], name, frame["line"]).alias(name) for name in labels
+            convert_labels(frame[name], name, frame["line"]).alias(name) for name in labels
         )
     )
 
@@ -128,8 +128,8 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     other_names = scored_measures | _NOT_MEASURES
     names = [name for name in measures.unique(maintain_order=True) if name not in other_names]
     if scored_measures and names:
-        listed = list_some(names, 5)
-        warn(f"{source}: {listed} skipped, with a value over all topics, but no scores by topic")
+        listing = list_some(names, 5)
+        warn(f"{source}: {listing} skipped, with a value over all topics, but no scores by topic")
 
 
 def _warn_of_contradiction(
@@ -187,7 +187,7 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
         if first != second:
             return columns if first else columns[::-1]
     raise InputError(
-        f"the column of measures is ambiguous: that of {quote(labels[0][0])} or that of"
+        f"the column of measures is ambiguous: the one with {quote(labels[0][0])} or the one with"
         f" {quote(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
     )
 
@@ -226,11 +226,11 @@ class ScoreTable:
     def get_cells(self, k: int) -> Cells:
         return self.columns.cells(k)
 
-    def read_labels(self, k: int, role: str) -> pl.Series:
+    def convert_labels(self, k: int, role: str) -> pl.Series:
         cells = self.get_cells(k)
         if role == "measure" and mask_absent(cells, NO_SCORE).all():
             return pl.Series([None] * len(cells), dtype=pl.String)  # of an unnamed measure
-        return read_labels(cells, role, self.columns.lines)
+        return convert_labels(cells, role, self.columns.lines)
 
     def get_scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with decimal points."""
@@ -250,8 +250,8 @@ def read_table(table: ScoreTable) -> ScorePart:
     """Read a long table, or a wide one, whose numeric columns are systems or measures."""
     roles = find_roles(table.names, table.source.name)
     directions = _find_directions(table, roles)
-    used = {*roles.values(), *directions}
-    score_columns = [k for k in range(len(table.names)) if k not in used]
+    used_columns = {*roles.values(), *directions}
+    score_columns = [k for k in range(len(table.names)) if k not in used_columns]
     if not {"system", "score"} <= roles.keys():
         score_columns = [
             k for k in score_columns if _has_name(table, k, may_be_topics="topic" not in roles)
@@ -303,13 +303,13 @@ def read_table(table: ScoreTable) -> ScorePart:
     frame = _make_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
     measures = () if "score" in roles else score_columns
-    distinction = _find_distinction(table, frame, roles, {*used, *measures})
+    repeat_advice = _advise_on_repeats(table, frame, roles, {*used_columns, *measures})
     axis = _find_third_axis(table, roles)
-    return replace(part, axis=axis, has_topics=has_topics, distinction=distinction)
+    return replace(part, axis=axis, has_topics=has_topics, repeat_advice=repeat_advice)
 
 
-def _find_distinction(
-    table: ScoreTable, frame: pl.DataFrame, roles: Collection[str], used: Collection[int]
+def _advise_on_repeats(
+    table: ScoreTable, frame: pl.DataFrame, roles: Collection[str], used_columns: Collection[int]
 ) -> str:
     """Return advice on an unused column that distinguishes rows with the same labels, if any."""
     labels = frame.select("measure", "topic", "system", "shard")
@@ -319,7 +319,7 @@ def _find_distinction(
         cells = table.get_cells(k)
         n_repeats = labels.height // len(cells)
         repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
-        is_candidate = k not in used or fold_name(name) in _NOT_TOPICS
+        is_candidate = k not in used_columns or fold_name(name) in _NOT_TOPICS
         if is_candidate and labels.with_columns(repeated).is_unique().all():
             values = list_some(map(quote, repeated.unique(maintain_order=True)), 3)
             column = f"column {quote(name)} distinguishes them ({values})"
@@ -388,7 +388,7 @@ def _join_directions(
     all_measures = frame["measure"].unique().to_list()
     measure_of_row = None
     if measure_column is not None:
-        measure_of_row = table.read_labels(measure_column, "measure").to_list()
+        measure_of_row = table.convert_labels(measure_column, "measure").to_list()
     directions: dict[str | None, bool] = {}
     for k, values in columns.items():
         for row, is_lower in enumerate(values):
@@ -456,20 +456,20 @@ def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[in
     first_cells = {table.names[k]: table.get_cells(k)[0] for k in text_columns}
     nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
     id_columns = [k for k in score_columns if k not in text_columns and _has_ids(table, k)]
-    unused = [*text_columns, *id_columns]
+    unused_columns = [*text_columns, *id_columns]
     is_in_cells = any(name in cell for cell in nested.values() for name in table.source.requested)
-    if nested and (is_in_cells or len(unused) == len(score_columns)):
+    if nested and (is_in_cells or len(unused_columns) == len(score_columns)):
         refuse_nested(nested)
-    if 0 < len(unused) < len(score_columns):
-        used = {*range(len(table.names))}.difference(unused)
-        table.columns.refuse_decisive(SCORES, used)
-        listed = list_some([quote(table.names[k]) for k in unused], 5)
+    if 0 < len(unused_columns) < len(score_columns):
+        used_columns = {*range(len(table.names))}.difference(unused_columns)
+        table.columns.refuse_decisive(SCORES, used_columns)
+        listing = list_some([quote(table.names[k]) for k in unused_columns], 5)
         has_text = len(text_columns) > len(nested)
         contents = {"text": has_text, "nested values": nested, "ids": id_columns}
         contained = join_with_and([name for name in contents if contents[name]])
-        note = f"columns not used: {listed}; they contain {contained}, not scores"
+        note = f"columns not used: {listing}; they contain {contained}, not scores"
         warn(f"{table.source.name}: {note}")
-        return [k for k in score_columns if k not in unused]
+        return [k for k in score_columns if k not in unused_columns]
     return score_columns
 
 
@@ -500,12 +500,12 @@ def _find_topics(
 ) -> pl.Series | None:
     """Return the topic of each row; None if the table has none, so that rows are numbered."""
     if "topic" in roles:
-        return table.read_labels(roles["topic"], "topic")
+        return table.convert_labels(roles["topic"], "topic")
     role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
     has_index = bool(score_columns) and score_columns[0] == 0 and not table.names[0]
     if role == "system" and has_index:
         # A table with a single row for each system has their means, and an index of its rows.
-        systems = table.read_labels(roles[role], role)
+        systems = table.convert_labels(roles[role], role)
         has_index = len(systems) < 2 or not systems.is_unique().all()
     if role is not None and not has_index:
         raise InputError(
@@ -518,7 +518,7 @@ def _find_topics(
         return None
     name, cells = table.names[0], table.get_cells(0)
     if INDEX_NAME.fullmatch(fold_name(name)):
-        topics = table.read_labels(0, "topic")
+        topics = table.convert_labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
                 f"expected a row for each topic, got rows of measures ({list_some(topics, 3)});"
@@ -534,7 +534,7 @@ def _find_topics(
         return topics
     numbers, n_texts = table.read_numbers(0)
     if n_texts and numbers.is_empty():
-        return table.read_labels(0, "topic")
+        return table.convert_labels(0, "topic")
     if n_texts:
         raise InputError(
             f"the first column, {quote(name)}, has numbers and text; rename it to"
@@ -581,9 +581,9 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         or (has_scores_to_1 and not has_fractions[k] and (numbers[k] > 1).any())
     ]
     if suspect_names:
-        listed = list_some(suspect_names, 5)
+        listing = list_some(suspect_names, 5)
         warn(
-            f"{table.source.name}: columns read as systems: {listed}; remove them if they"
+            f"{table.source.name}: columns read as systems: {listing}; remove them if they"
             " are not systems"
         )
 
@@ -593,7 +593,7 @@ def _make_frame(
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
     labels: dict[str, Any] = {"system": table.source.stem}
-    labels |= {role: table.read_labels(k, role) for role, k in roles.items() if role != "score"}
+    labels |= {role: table.convert_labels(k, role) for role, k in roles.items() if role != "score"}
     labels["topic"], labels["shard"] = topics, labels.pop(_find_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles

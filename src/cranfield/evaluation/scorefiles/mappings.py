@@ -16,9 +16,9 @@ from cranfield.evaluation.scorefiles.cells import (
     ScoreSource,
     are_measures,
     complete_part,
+    convert_labels,
     make_part,
     make_score_frame,
-    read_labels,
 )
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
@@ -40,11 +40,11 @@ from cranfield.sources.text import parse_json, parse_json_lines
 from cranfield.sources.values import parse_number
 
 
-def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
+def read_json(text: str, source: ScoreSource, *, is_jsonl: bool) -> ScorePart:
     """Read JSON or JSON lines: an object with a key per system, or an array of rows."""
     parsed: Any
     line_numbers = None
-    if lines:
+    if is_jsonl:
         parsed, line_numbers = parse_json_lines(text, source.name)
         if len(parsed) == 1 and isinstance(row := parsed[0], Mapping):
             # A single line may be the complete object of scores rather than a row.
@@ -56,7 +56,7 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         parsed = unwrap_pandas(parsed, SCORES, source.name)
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
-    if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
+    if not is_jsonl and not (isinstance(parsed, list) and any(isinstance(r, dict) for r in parsed)):
         raise InputError("expected an object or an array of objects in JSON")
     columns = read_record_columns(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
@@ -103,7 +103,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))
-    nested = {
+    nested_values = {
         name: scores
         for name, scores in data.items()
         if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
@@ -111,8 +111,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     # A text among objects belongs to the report of another tool, such as its version.
     texts = [value for value in data.values() if isinstance(value, str)]
     has_texts = any(parse_number(text) is None for text in texts)
-    if nested or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
-        refuse_nested(nested or data)
+    if nested_values or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
+        refuse_nested(nested_values or data)
     systems = _arrange_by_system(data, source)
     topic_names = _list_keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     warn_if_transposed(source, [*map(str, systems)], topic_names)
@@ -176,9 +176,9 @@ def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
-    read_measures = cache(lambda names: read_labels(names, "measure").to_list())
+    read_measures = cache(lambda names: convert_labels(names, "measure").to_list())
     for name, scores in data.items():
-        [system] = read_labels([name], "system")
+        [system] = convert_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
         if is_frame(scores):
             raise InputError(
@@ -207,7 +207,7 @@ def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
     cells = columns.pop("cell")
-    return make_score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
+    return make_score_frame(columns | {"topic": convert_labels(columns["topic"], "topic")}, cells)
 
 
 _NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topics

@@ -67,8 +67,8 @@ def read_scores(
         The measure to select, by any of its names, if the data have several; or its name, if the
         data do not name it.
     lower_is_better
-        Whether lower scores are better, as for latency or RMSE. By default the definition of the
-        measure decides, and for unknown measures higher is better.
+        Whether lower scores are better, as for latency or RMSE. By default as the data state, or
+        else the definition of the measure; for unknown measures higher is better.
     format
         `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
     scale
@@ -244,8 +244,8 @@ def read_file(
         part = _read_bytes(file.read(), source, layout, file.suffix)
         systems = sorted(part.list_labels("system"))
         if name is not None and len(systems) > 1:
-            listed = list_some(map(quote, systems), 3)
-            raise InputError(f"expected one system after {quote(f'{name}=')}, got {listed}")
+            listing = list_some(map(quote, systems), 3)
+            raise InputError(f"expected one system after {quote(f'{name}=')}, got {listing}")
         frame = part.frame if name is None else part.frame.with_columns(system=pl.lit(name))
         return replace(part, frame=frame, source=source.name)
 
@@ -263,7 +263,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         raise InputError("expected scores, got an empty file")
     layout = layout or _detect_layout(first_line)
     if layout in {"json", "jsonl"}:
-        return read_json(text, source, lines=layout == "jsonl")
+        return read_json(text, source, is_jsonl=layout == "jsonl")
     if layout == "trec":
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","

@@ -52,7 +52,7 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
     )
 
     def _is_counted(self, judged: JudgedCitations) -> Bools:
-        return judged.place == 1 if self.counted == "first" else judged.place > 0
+        return judged.position == 1 if self.counted == "first" else judged.position > 0
 
     def _compute_precision(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
@@ -207,13 +207,14 @@ class NuggetRecall(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         gold = judged.nuggets
-        return divide(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
+        n_nuggets = gold.total(np.ones(len(gold.ids)))[:, None]
+        return divide(judged.total(judged.full_support), n_nuggets)
 
 
 def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the weight of the matched nuggets by that of all nuggets (Sakai 2013, equation 40)."""
     gold = judged.nuggets
-    totals = judged.total(judged.full * judged.match_values(gold.weight))
+    totals = judged.total(judged.full_support * judged.get_nugget_values(gold.weight))
     return divide_by_topic(
         measure, judged, totals, gold.total(gold.weight), "all nuggets have weight 0"
     )
@@ -221,8 +222,8 @@ def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Fl
 
 def compute_allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     """Compute the proportion of the answer that is not noise (Sakai 2013, equation 41)."""
-    n_matched = judged.total(judged.full)
-    length = np.where(judged.answered, judged.length, 0.0)
+    n_matched = judged.total(judged.full_support)
+    length = np.where(judged.is_answered, judged.length, 0.0)
     noise = divide(np.maximum(0.0, length - allowance * n_matched), length)
     return np.where((length > 0) | (n_matched > 0), 1.0 - noise, 0.0)
 
@@ -299,8 +300,8 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
 
     def _compute_mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Compute the weighted mean of the support of nuggets; 0 on topics without weights."""
-        support = judged.full if self.strict else judged.support
-        totals = judged.total(support * judged.match_values(weights))
+        support = judged.full_support if self.strict else judged.support
+        totals = judged.total(support * judged.get_nugget_values(weights))
         return divide_by_topic(
             self, judged, totals, judged.nuggets.total(weights), "no vital nuggets"
         )
@@ -387,7 +388,7 @@ def compute_s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: f
     gold = judged.nuggets
     # Only nuggets with partial support, which does not count, have no position.
     discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full * judged.match_values(gold.weight) * discount)
+    gain = judged.total(judged.full_support * judged.get_nugget_values(gold.weight) * discount)
     ideal_discount = np.maximum(0.0, patience - compute_ideal_ends(gold))
     reason = f"the ideal answer has no nugget with a weight above 0 before character {patience:g}"
     return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
@@ -397,8 +398,9 @@ def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
-    matched_length = judged.total(judged.full * judged.match_values(judged.nuggets.vital_length))
-    return divide(matched_length, np.where(judged.answered, judged.length, 0.0))
+    lengths = judged.get_nugget_values(judged.nuggets.vital_length)
+    matched_length = judged.total(judged.full_support * lengths)
+    return divide(matched_length, np.where(judged.is_answered, judged.length, 0.0))
 
 
 class _OneClickMeasure(

@@ -95,7 +95,7 @@ class ExactMatch(TextMeasure):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         return judged.score_texts(
-            lambda text, reference: float(_flatten(text) == _flatten(reference)), average=False
+            lambda text, reference: float(_flatten(text) == _flatten(reference)), is_mean=False
         )
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.assess.pools.method import Method, parse_method
 from cranfield.assess.pools.orders import DEPTH, order
-from cranfield.assess.pools.pool import UNJUDGED, Pool, pool
+from cranfield.assess.pools.pool import UNJUDGED_GRADE, Pool, pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, round_for_ranking
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
@@ -107,10 +107,10 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
     # The qrels with indices of judgments in place of grades.
     indices = np.full(len(flat), -1, dtype=np.int32)
     indices[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
-    judgments = pool.grades(replace(flat, grades=indices)).astype(np.int64)
+    judgments = pool.get_grades(replace(flat, grades=indices)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
-    return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
+    return np.where(judgments == UNJUDGED_GRADE, -1, judgments), is_evaluated[pool.topic]
 
 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
@@ -595,7 +595,7 @@ def pooling(
     tasks: dict[str, Task] = {
         f"{make_part_name(str(method))}-{repeat:05d}": (str(method), repeat)
         for method in parsed_methods
-        for repeat in range(repeats if method.random else 1)
+        for repeat in range(repeats if method.is_random else 1)
     }
     rows = run_parts(
         judge_within_budgets,

@@ -132,7 +132,7 @@ def confusion_chart(
     """
     names = make_labels(comparison.judges)
     selection = find_systems(comparison.judges, judges)
-    proportions = comparison.calibration()
+    proportions = comparison.tabulate_calibration()
     panels = []
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])

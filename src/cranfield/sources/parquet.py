@@ -43,13 +43,13 @@ class _HeldStderr:
     has_panicked = False
 
 
-_HELD = _HeldStderr()
+_HELD_STDERR = _HeldStderr()
 
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
     """Redirect standard error within the context; write its text unless polars panics."""
-    held = _HELD
+    held = _HELD_STDERR
     with held.lock:
         held.n_users += 1
         if held.n_users == 1:

@@ -33,7 +33,7 @@ from cranfield.assess.labels.table import check_size
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.text import inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, format_table
@@ -71,7 +71,7 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
         is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
     )
     df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
-    low, high = compute_wilson(
+    low, high = compute_wilson_intervals(
         proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
     )
     # With a single topic, the spread over topics is unknown.

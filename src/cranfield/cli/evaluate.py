@@ -525,7 +525,9 @@ def fuse(
     if list_methods:
         from cranfield.tabular import format_grid, tabulate_frame
 
-        cli.write(f"{format_grid(tabulate_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output)
+        cli.refuse_listing("list_methods output", runs, "RUN")
+        table = tabulate_frame(cf.fusion_methods(), "Fusion methods")
+        cli.write(f"{format_grid(table)}\n", output)
         return
     if not runs:
         raise PolicyError("expected RUN... (two or more), or --list for the methods, got neither")

@@ -185,8 +185,8 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
     assert "ignored: 1 judgment outside the pool" in err
-    assert "judgments ignored, as the method has not reached the documents: 1" in err
-    assert "judgments with a grade below 0, counted as not relevant: 1" in err
+    assert "ignored: 1 judgment of documents that the method has not reached" in err
+    assert "counted as not relevant: 1 judgment with a grade below 0" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")

@@ -91,7 +91,7 @@ class Flag:
 class Numbers:
     """A list of integers >= `minimum`; if `minimum` is None, a list of real numbers.
 
-    The bound is for the command line: `check` only refuses text, as functions check the numbers.
+    The bound is for the command line: `check` refuses text only, as functions check the numbers.
     """
 
     minimum: int | None = 1

@@ -118,8 +118,8 @@ _TOPIC = ("topic",)
 KEYS = {"topics": _TOPIC, "systems": ("system",), "stops": ("topic", "rule"), "relevant": _TOPIC}
 
 RECALL_TEST_NOTE = (
-    "RecallTest stops too early more often than 1 - confidence, as the smallest of many p-values is"
-    " not a valid p-value"
+    "RecallTest may stop too early with a probability above 1 - confidence, as the smallest of"
+    " several p-values is not a valid p-value"
 )
 
 
@@ -407,7 +407,7 @@ def _rank_documents(
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
         _warn_of_judgments(documents.n_outside)
-        _warn_of_judgments(documents.n_ahead, "as the method has not reached the documents")
+        _warn_of_judgments(documents.n_ahead, "of documents that the method has not reached")
         _warn_of_judgments(documents.n_negative, "with a grade below 0", "counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()

@@ -379,8 +379,8 @@ OUTPUT_FILE = OutputFile()
 class Command(click.Command):
     """A command with its options in groups; of many flags, `--help` shows the `common` ones only.
 
-    Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
-    for options with several values, a value that is given twice.
+    Commands refuse to overwrite their inputs. They also refuse a repeated option with a value or,
+    for options that may be given several times, a repeated value.
     """
 
     def __init__(self, *args: Any, common: str = "", **options: Any) -> None:

@@ -84,7 +84,7 @@ class StudyOptions:
         File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for studies
         with several charts (cranfield plot --list).
     judging
-        Options of reading and judging, and `jobs`.
+        Options of reading, judging and parallel work.
     resume
         Folder to store finished parts of the study; a later call with the same folder resumes from
         these.

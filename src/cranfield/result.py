@@ -257,8 +257,7 @@ class Result(PlotsMixin):
 class TableResult(Result):
     """A result whose values are the columns of one table.
 
-    Each column is also an attribute, with underscores for blanks: a NumPy array, in which a missing
-    number is NaN.
+    Columns are also attributes (`_` for blanks): NumPy arrays, in which a missing number is NaN.
 
     Attributes
     ----------

@@ -71,9 +71,8 @@ def collection(
     if depth is None and pool["contributors"] == "judged":
         raise PolicyError("contributors: judged in --settings requires --pool-depth")
     depths = [] if depth is None else pool["depths"] or []
-    if deeper_depths := ",".join(str(d) for d in depths if d > depth):
-        expected = f"setting depths must be at most --pool-depth, {depth}"
-        raise PolicyError(f"{expected}, got {deeper_depths}")
+    if excess := ",".join(str(d) for d in depths if d > depth):
+        raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {excess}")
     [choice] = cli.read_choices([test], sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.uses_shards:

@@ -92,9 +92,7 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
         return False
     if not labels[:-1].str.contains(r"\d").all():
         return False
-    # Points for columns that match a sum or mean: 2 if this is unlikely by chance, 0 if another row
-    # has the same value.
-    evidence = 0
+    evidence = 0  # of a matching column: 2 if unlikely by chance, 0 if equal to a row, else 1
     for column in values().iter_columns():
         cells, summary = column[:-1].drop_nulls(), column[-1]
         if cells.is_empty() or summary is None:

@@ -163,8 +163,8 @@ def labels(
             tabulate_frame(top_workers, f"Workers, by {method}{suffix}"),
             notes=(
                 f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
-                " aggregated grade; without: the same proportion if grades are aggregated without"
-                " the labels of the worker",
+                " aggregated grade; without: agreement with the aggregated labels of the other"
+                " workers, of which each of m tied grades counts 1/m",
             ),
         ),
     ]

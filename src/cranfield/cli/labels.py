@@ -227,7 +227,11 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
-    return read_scale(grades, min_grade=-(10**9)).grades
+    try:
+        return read_scale(grades, min_grade=-(10**9)).grades
+    except PolicyError:
+        expected = "LOW..HIGH, such as 0..3, VALUE=N pairs, cut points or a pattern with a group"
+        raise PolicyError(f"--grades must be {expected}, got {quote(grades)}") from None
 
 
 def _parse_columns(

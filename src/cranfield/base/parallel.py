@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Part = TypeVar("Part")
-Result = TypeVar("Result")
+ResultType = TypeVar("ResultType")
 
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; functions accept any backend of joblib."""
@@ -89,15 +89,15 @@ def open_thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def map_in_threads(
-    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
-) -> list[Result]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], jobs: int | None
+) -> list[ResultType]:
     """Apply a function to each part in at most `jobs` threads, by default one per processor."""
     return list(iterate_in_threads(function, parts, jobs))
 
 
 def iterate_in_threads(
-    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
-) -> Generator[Result, None, None]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], jobs: int | None
+) -> Generator[ResultType, None, None]:
     """Yield the results of :func:`map_in_threads` in order, as soon as they are available."""
     if jobs is not None:
         check_integer("jobs", jobs, 1)
@@ -111,8 +111,8 @@ def iterate_in_threads(
 
 
 def iterate_results(
-    function: Callable[[Part], Result], parts: Iterable[Part], n_threads: int
-) -> Generator[Result, None, None]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], n_threads: int
+) -> Generator[ResultType, None, None]:
     """Yield the results of a function in order, with at most `n_threads` + 1 parts in memory.
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
@@ -128,7 +128,7 @@ def iterate_results(
                 raise error
             yield function(part)
         return
-    futures: deque[Future[Result]] = deque()
+    futures: deque[Future[ResultType]] = deque()
     with open_thread_pool(n_threads) as pool:
         for part, error in pairs:
             if error is None:
@@ -204,13 +204,13 @@ _KILLED_WORKER_ERRORS = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 
 
 def compute_tasks(
-    function: Callable[[Any, Task], Result],
+    function: Callable[[Any, Task], ResultType],
     shared: Any,
     tasks: NamedTasks[Name, Task],
     *,
     jobs: int = 1,
     backend: str | None = None,
-) -> Iterator[tuple[Name, Result]]:
+) -> Iterator[tuple[Name, ResultType]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
     Each worker unpickles the shared data once; functions that it cannot import are sent by

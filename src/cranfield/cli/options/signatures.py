@@ -24,7 +24,7 @@ from cranfield.base.errors import PolicyError, quote
 from cranfield.cli.options import declaring
 
 ROOT = Path(cranfield.__file__).parent
-# Patterns have no names in them, so that each is compiled only once.
+# These patterns do not depend on a name, so that each is compiled only once.
 _STATEMENT_START = re.compile(r"^[\w\"@]", re.MULTILINE)
 _IMPORT = re.compile(r"^from (?:cranfield)?\.([\w.]+) import (\([^)]*|.*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
@@ -156,7 +156,7 @@ class _Namespace(dict[str, Any]):
 
 
 def _is_type_alias(value: ast.expr) -> bool:
-    """Return whether a value is an alias of a type with the values of an option."""
+    """Return True if a value is an alias of a type that lists or restricts values."""
     return isinstance(value, ast.Subscript) and ast.unparse(value.value) in {"Literal", "Annotated"}
 
 

@@ -155,7 +155,7 @@ def name_options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
 
 
 def find_command_option(argument: str) -> str:
-    """Return the option of the running command for a Python argument; empty if there is none."""
+    """Return the command's option for a hint such as `own=[...]`; empty if there is none."""
     return _FIND_OPTION.get()(argument)
 
 

@@ -301,7 +301,7 @@ def examples_of(kind: type[Measure]) -> Iterator[Measure]:
         if info.at_usage == "optional":
             forms = [plain, forms[1]]
     yield from forms
-    for name in kind.parameter_names():
+    for name in kind.list_parameter_names():
         if name in {"cutoff", info.at_parameter}:
             continue
         check = kind.parameters[name].check

@@ -79,8 +79,8 @@ def page(room: str, guide: str) -> Iterator[str]:
 
 def columns(result: type[Result]) -> Iterator[str]:
     """Write the declared columns of a class of results as Markdown tables."""
-    for table, declared in result.declared().items():
-        title = f"Columns of the table `{table}`" if len(result.declared()) > 1 else "Columns"
+    for table, declared in result.get_columns().items():
+        title = f"Columns of the table `{table}`" if len(result.get_columns()) > 1 else "Columns"
         yield from (f"**{title}**", "", "| column | |", "| --- | --- |")
         for name, column in declared.items():
             key = " *(key)*" if column.key else ""

@@ -202,7 +202,7 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
     yield from ["", "| column | required | names |", "| --- | --- | --- |"]
     for column in schema.columns:
         groups = "; ".join(names(" ".join(group)) for group in column.groups)
-        required = "yes" if column.required else "no"
+        required = "yes" if column.is_required else "no"
         yield f"| {column.noun or column.name} | {required} | {groups} |"
     yield ""
 

@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.online import analyse_experiment
 from cranfield.online.experiments.aa_tests import compute_pair_moments
@@ -260,7 +260,7 @@ def print_unequal(number: int) -> None:
     for name in UNEQUAL:
         for test, (worse, better) in unequal(name, number).items():
             both = worse + better
-            low, high = compute_wilson(
+            low, high = compute_wilson_intervals(
                 np.array(both), np.array(number), compute_t_quantile(0.95, np.inf)
             )
             shown = f"{worse:9.4f}{better:9.4f}{both:9.4f}   {low:.4f} to {high:.4f}"

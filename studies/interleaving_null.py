@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import draw_uniforms, make_stream
 from cranfield.online import interleave, preference_by_credits, simulated_user
 from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import tabulate_frame
 
 EXPERIMENTS = 10_000
 WITH_LIMITS = 500
@@ -70,4 +70,4 @@ def rejections(most: int, seed: int) -> pl.DataFrame:
 
 if __name__ == "__main__":
     made = pl.concat([rejections(MOST, seed=1), rejections(1, seed=2)])
-    print(table_from_frame(made, "Preferences found at .05 where there is none"))
+    print(tabulate_frame(made, "Preferences found at .05 where there is none"))

@@ -25,7 +25,7 @@ from cranfield.assess.agreement.coefficients import (
 from cranfield.assess.judges.comparison import compute_calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.correlation import kendall_tau, tau_ap
 
@@ -51,7 +51,9 @@ def calibration_tables() -> None:
                     held += int(low[0, 1] <= share <= high[0, 1])
                     width += float(high[0, 1] - low[0, 1]) / SAMPLES
                 total = sizes.sum(axis=1)
-                low, high = compute_wilson(ones.sum(axis=1) / total, total, norm.ppf(0.975))
+                low, high = compute_wilson_intervals(
+                    ones.sum(axis=1) / total, total, norm.ppf(0.975)
+                )
                 naive = ((low <= share) & (share <= high)).mean()
                 print(
                     f"{topics:>7}{share:>7}{alike:>7}{held / SAMPLES:>11.3f}{naive:>10.3f}"

@@ -40,7 +40,7 @@ from scipy.special import expit, logit
 
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.proportions import compute_clopper_pearson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.meta.test_studies.fast_tests import TestChoice, compute_decisions
 from cranfield.meta.work import hash_scores, run_parts, split_repeats
@@ -337,7 +337,7 @@ def any_error(frame: pl.DataFrame) -> str:
 
 def interval(errors: int, sets: int) -> str:
     """Write the 95% interval of Clopper and Pearson, in percent."""
-    low, high = compute_clopper_pearson(np.array(errors), np.array(sets), 0.95)
+    low, high = compute_clopper_pearson_intervals(np.array(errors), np.array(sets), 0.95)
     return f"{100 * low:.1f}-{100 * high:.1f}"
 
 

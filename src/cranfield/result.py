@@ -25,7 +25,7 @@ from cranfield.base.text import (
     sanitise,
 )
 from cranfield.base.version import __version__
-from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, table_from_frame
+from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, tabulate_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ MAX_LINES = 100
 ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""
 
-UNDECLARED = Column("")
+UNDECLARED_COLUMN = Column("")
 """Column without a declaration."""
 
 Columns = Mapping[str, Column]
@@ -92,16 +92,16 @@ class Result(PlotsMixin):
             cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n{format_columns_section(cls)}"
 
     @classmethod
-    def declared(cls) -> dict[str, Columns]:
+    def get_columns(cls) -> dict[str, Columns]:
         """Return the declared columns of each table, by table name."""
         if all(isinstance(column, Column) for column in cls.columns.values()):
             return {cls.name: cls.columns}
         return dict(cls.columns)
 
     @classmethod
-    def keys_of(cls, table: str) -> list[str]:
+    def get_keys(cls, table: str) -> list[str]:
         """Return the names of the columns that identify a row of a table."""
-        return [name for name, column in cls.declared()[table].items() if column.key]
+        return [name for name, column in cls.get_columns()[table].items() if column.key]
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all tables as data frames, by name; the first one is the main table."""
@@ -124,7 +124,7 @@ class Result(PlotsMixin):
         """Return lines that describe the analysis; `repr` shows only the first line."""
         return []
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         """Return one line per note; notes of a result for one measure name that measure."""
         measure = getattr(self, "measure", "")
         # Several results may be printed together, so each note names the measure of its result.
@@ -143,8 +143,8 @@ class Result(PlotsMixin):
         return self._format_tables([self])
 
     @classmethod
-    def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the formatted tables of several results, concatenated by name."""
+    def concatenate_tables(cls, results: Sequence[Self]) -> list[Table]:
+        """Return formatted tables, concatenated by name unless the class implements `tables`."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
         return cls._format_tables(results)
@@ -153,7 +153,8 @@ class Result(PlotsMixin):
     def _format_tables(cls, results: Sequence[Self]) -> list[Table]:
         import polars as pl
 
-        frames, declared = [result.frames() for result in results], cls.declared()
+        frames = [result.frames() for result in results]
+        columns_by_table = cls.get_columns()
         titles = cls.titles or {name: name if len(frames[0]) > 1 else "" for name in frames[0]}
         tables = []
         for name, title in titles.items():
@@ -162,9 +163,9 @@ class Result(PlotsMixin):
                 frame = pl.concat(parts).with_columns(
                     pl.col(column).cast(pl.String).fill_null(text)
                     for column, text in cls.nulls.items()
-                    if column in declared[name]
+                    if column in columns_by_table[name]
                 )
-                tables.append(format_table(frame, title, declared[name]))
+                tables.append(format_table(frame, title, columns_by_table[name]))
         return tables
 
     def as_table(self, **options: Any) -> Table:
@@ -173,13 +174,13 @@ class Result(PlotsMixin):
         Parameters
         ----------
         options
-            Options of :meth:`tables`.
+            Options of :meth:`tables` of the subclass.
         """
         table = self.tables(**options)[0]
         lines = self.heading()
         title = table.title or "".join(lines[:1])
         notes = [*(lines if table.title else lines[1:]), *table.notes]
-        remarks = [*table.remarks, *(line.removeprefix("note: ") for line in self.note_lines())]
+        remarks = [*table.remarks, *(line.removeprefix("note: ") for line in self.format_notes())]
         return replace(table, title=title, notes=notes, remarks=remarks)
 
     def to_polars(self, table: str | None = None) -> pl.DataFrame:
@@ -208,7 +209,7 @@ class Result(PlotsMixin):
         return self.to_polars(table).write_csv()
 
     def to_json(self) -> str:
-        """Return facts, notes, conclusion and all tables as JSON; NaN and infinity become null."""
+        """Return notes, facts, conclusion and all tables as JSON; NaN and infinity become null."""
         return combine_results(self).write("json")
 
     def to_latex(
@@ -236,7 +237,7 @@ class Result(PlotsMixin):
         return combine_results(self).write("html")
 
     def _repr_html_(self) -> str:
-        lines = [*self.heading(), *self.note_lines()]
+        lines = [*self.heading(), *self.format_notes()]
         heading = "".join(f'<p style="{NOTE_STYLE}">{escape_html(line)}</p>\n' for line in lines)
         return heading + "".join(table.to_html(limit=MAX_ROWS) for table in self.tables()[:1])
 
@@ -256,7 +257,7 @@ class Result(PlotsMixin):
 class TableResult(Result):
     """A result whose values are the columns of one table.
 
-    Each column is also an attribute: a NumPy array, in which a missing number is NaN.
+    Columns are also attributes (`_` for blanks): NumPy arrays, in which a missing number is NaN.
 
     Attributes
     ----------
@@ -297,11 +298,11 @@ def _make_unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
 
 def format_columns_section(result_class: type[Result]) -> str:
     """Format the declared columns as the section "Columns" of a docstring."""
-    declared = result_class.declared()
+    columns_by_table = result_class.get_columns()
     lines = ["    Columns", "    -------"]
-    for table, columns in declared.items():
+    for table, columns in columns_by_table.items():
         for name, column in columns.items():
-            label = name if len(declared) == 1 else f"{table}: {name}"
+            label = name if len(columns_by_table) == 1 else f"{table}: {name}"
             lines += [f"    {label}", textwrap.indent(textwrap.fill(column.about, 88), " " * 8)]
     return "\n".join(lines) + "\n    "
 
@@ -311,11 +312,13 @@ def format_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
 
     A long frame is cut to its first rows; the title then reports the total number of rows.
     """
-    declared = {name: columns.get(name) or columns.get("*") or UNDECLARED for name in frame.columns}
+    all_columns = {
+        name: columns.get(name) or columns.get("*") or UNDECLARED_COLUMN for name in frame.columns
+    }
     # An empty key, such as the measure of scores without a name, distinguishes no rows.
     table_columns = {
         name: column
-        for name, column in declared.items()
+        for name, column in all_columns.items()
         if column.display and not (column.key and set(frame[name]) == {""})
     }
     if frame.height > MAX_LINES:
@@ -331,7 +334,7 @@ class ResultSet:
     Attributes
     ----------
     heading
-        Lines that describe the analyses, followed by notes.
+        Lines that describe the analyses, and notes.
     tables
         All formatted tables.
     frames
@@ -365,8 +368,8 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of a data frame, to write it only; or `all`, for text with all formatted tables
-            instead of one of each kind of result.
+            Name of a data frame, to write only this one; or `all`, for text with all formatted
+            tables instead of one of each kind of result.
         """
         results = self
         if table == ALL:
@@ -375,17 +378,17 @@ class ResultSet:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
             pvalues = self.pvalues.get(table, ())
-            tables = [table_from_frame(frame, table, left=keys, pvalues=pvalues)]
+            tables = [tabulate_frame(frame, table, left=keys, pvalues=pvalues)]
             results = replace(self, tables=tables, frames={table: (frame, keys)}, main_tables=())
         return WRITERS[format](results)
 
-    def verdict_lines(self) -> tuple[Sequence[str], Sequence[str]]:
+    def split_verdict(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the conclusion as lines before the heading and lines at the end."""
         return ((), self.verdict) if self.is_verdict_last else (self.verdict, ())
 
 
 def combine_results(
-    *results: Result, notes: Iterable[str] = (), facts_by_result: bool = False, **facts: Any
+    *results: Result, notes: Iterable[str] = (), separates_facts: bool = False, **facts: Any
 ) -> ResultSet:
     """Combine results: concatenate data frames by name; omit lines that earlier lines contain.
 
@@ -395,8 +398,8 @@ def combine_results(
         The results, in order.
     notes
         Additional lines of the heading.
-    facts_by_result
-        Whether to keep the facts of each result separate, in a list `studies`; by default the last
+    separates_facts
+        Whether to keep the facts of each result apart, in a list `studies`; by default the last
         of several facts with the same name is kept, and several measures become a list `measures`.
     facts
         Additional facts.
@@ -407,29 +410,29 @@ def combine_results(
     frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
     pvalues: dict[str, list[str]] = {}
     for result in results:
-        lines = [*result.heading(), *result.note_lines()]
+        lines = [*result.heading(), *result.format_notes()]
         heading += [line for line in lines if not any(line in text for text in heading)]
         for name, frame in result.frames().items():
             earlier_frames = [frames[name][0]] if name in frames else []
-            keys = [key for key in result.keys_of(name) if key in frame.columns]
+            keys = [key for key in result.get_keys(name) if key in frame.columns]
             frames[name] = pl.concat([*earlier_frames, frame]), keys
-            columns = result.declared()[name]
+            columns = result.get_columns()[name]
             pvalues[name] = [column for column in columns if columns[column].pvalue]
     tables: list[Table] = []
     main_tables: list[Table] = []
     for _, group in groupby(results, type):
         members = list(group)
-        group_tables = members[0].concatenated_tables(members)
+        group_tables = members[0].concatenate_tables(members)
         main_tables += group_tables[:1]
         tables += group_tables
     fact_list = [result.facts() for result in results]
     all_facts = (
         {"studies": fact_list}
-        if facts_by_result
+        if separates_facts
         else {k: v for item in fact_list for k, v in item.items()}
     )
     measures = list(dict.fromkeys(item["measure"] for item in fact_list if "measure" in item))
-    if not facts_by_result and len(measures) > 1:
+    if not separates_facts and len(measures) > 1:
         del all_facts["measure"]
         all_facts["measures"] = measures
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
@@ -446,15 +449,15 @@ def combine_results(
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
-    """Check that a table name is `all` or one of the names."""
-    names = list(names)
-    if table not in (*names, ALL):
+    """Check that a table name is one of the names, or `all`."""
+    names = [*names, ALL]
+    if table not in names:
         raise _make_unknown_table_error(table, names)
 
 
 def _write_text(results: ResultSet) -> str:
-    before, after = results.verdict_lines()
-    parts = ["\n".join(map(sanitise, part)) for part in (before, results.heading) if part]
+    first_lines, last_lines = results.split_verdict()
+    parts = ["\n".join(map(sanitise, part)) for part in (first_lines, results.heading) if part]
     tables = results.main_tables or results.tables
     hints = []
     if len(tables) < len(results.tables):
@@ -462,33 +465,33 @@ def _write_text(results: ResultSet) -> str:
         hints.append(f"to show {more_tables}, use --table {ALL}")
     if tables and len(results.frames) > 1:
         hints.append(f"for one complete table, use --table with: {', '.join(results.frames)}")
-    end = ["\n".join(lines) for lines in (hints, list(map(sanitise, after))) if lines]
+    end = ["\n".join(lines) for lines in (hints, list(map(sanitise, last_lines))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
 def _write_markdown(results: ResultSet) -> str:
-    before, after = results.verdict_lines()
-    parts = [f"{escape_markdown(line)}\n" for line in (*before, *results.heading)]
+    first_lines, last_lines = results.split_verdict()
+    parts = [f"{escape_markdown(line)}\n" for line in (*first_lines, *results.heading)]
     for table in results.tables:
         title = f"### {escape_markdown(table.title)}\n\n" if table.title else ""
-        parts.append(f"{title}{table.to_markdown(title=False)}")
-    return "\n".join([*parts, *(f"{escape_markdown(line)}\n" for line in after)])
+        parts.append(f"{title}{table.to_markdown(has_title=False)}")
+    return "\n".join([*parts, *(f"{escape_markdown(line)}\n" for line in last_lines)])
 
 
 def _write_latex(results: ResultSet) -> str:
-    before, after = results.verdict_lines()
-    heading = "".join(f"% {escape_latex(line)}\n" for line in (*before, *results.heading))
-    end = "".join(f"% {escape_latex(line)}\n" for line in after)
-    # Without a title there is nothing to caption, and notes are comments.
+    first_lines, last_lines = results.split_verdict()
+    heading = "".join(f"% {escape_latex(line)}\n" for line in (*first_lines, *results.heading))
+    end = "".join(f"% {escape_latex(line)}\n" for line in last_lines)
+    # Without a title there is no caption, and notes become comments.
     tables = (table.to_latex(caption=bool(table.title) or None) for table in results.tables)
     return heading + "\n".join(tables) + end
 
 
 def _write_html(results: ResultSet) -> str:
-    before, after = results.verdict_lines()
-    heading = [f"<p>{escape_html(line)}</p>\n" for line in before]
+    first_lines, last_lines = results.split_verdict()
+    heading = [f"<p>{escape_html(line)}</p>\n" for line in first_lines]
     heading += [f'<p style="{NOTE_STYLE}">{escape_html(line)}</p>\n' for line in results.heading]
-    end = [f"<p>{escape_html(line)}</p>\n" for line in after]
+    end = [f"<p>{escape_html(line)}</p>\n" for line in last_lines]
     return "".join([*heading, *(table.to_html() for table in results.tables), *end])
 
 

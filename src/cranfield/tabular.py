@@ -31,7 +31,7 @@ __all__ = [
     "Table",
     "format_interval",
     "render_frame",
-    "table_from_frame",
+    "tabulate_frame",
     "format_number",
     "format_pvalue",
     "align_rows",
@@ -138,23 +138,23 @@ class Table:
                 cells = inflect(len(self.head), "cell")
                 raise PolicyError(f"row {index}: expected {cells} as in the head, got {len(row)}")
 
-    def cells(self) -> list[list[Cell]]:
+    def to_cells(self) -> list[list[Cell]]:
         """Return the rows, with every text converted to a :class:`Cell`."""
         return [[as_cell(value) for value in row] for row in self.rows]
 
-    def mark_widths(self) -> list[int]:
+    def get_mark_widths(self) -> list[int]:
         """Return the width of the longest mark of each column."""
-        rows = self.cells()
+        rows = self.to_cells()
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 
-    def description(self, first_sentence: str | None = None) -> str:
+    def describe(self, first_sentence: str | None = None) -> str:
         """Return the title and the notes as sentences, after an optional first sentence."""
         notes = map(capitalise, (self.typeface_note, *self.notes))
         parts = [first_sentence or "", self.title, *notes]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 
     def to_text(self, *, limit: int | None = None) -> str:
-        """Return the table as text, with aligned columns and marks after the numbers.
+        """Return the table as text, with aligned columns and marks after the values.
 
         Parameters
         ----------
@@ -216,17 +216,18 @@ class Table:
             lines = _format_tabular_lines(self)
         return "\n".join([*comments, *lines, ""])
 
-    def to_markdown(self, *, title: bool = True) -> str:
+    def to_markdown(self, *, has_title: bool = True) -> str:
         """Return the table in GitHub-flavoured Markdown; text is escaped.
 
         Parameters
         ----------
-        title
+        has_title
             Whether title and notes precede the table.
         """
-        parts = [escape_markdown(self.description())] if title and self.description() else []
+        description = self.describe() if has_title else ""
+        parts = [escape_markdown(description)] if description else []
         alignments = ["---" if k in self.left else "---:" for k in range(len(self.head))]
-        rows = [[_format_markdown_cell(cell) for cell in row] for row in self.cells()]
+        rows = [[_format_markdown_cell(cell) for cell in row] for row in self.to_cells()]
         lines = [[_format_markdown_cell(as_cell(name)) for name in self.head], alignments, *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         parts += [f"Note: {escape_markdown(remark)}." for remark in self.remarks]
@@ -240,15 +241,13 @@ class Table:
         limit
             Maximum number of rows; a last line reports the number of further rows.
         """
-        rows = self.cells()
+        rows = self.to_cells()
         first_rows = rows[:limit]
-        widths = self.mark_widths()
+        widths = self.get_mark_widths()
         alignments = ["left" if k in self.left else "right" for k in range(len(self.head))]
         lines = [f'<table style="{TABLE_STYLE}">']
-        if self.description():
-            lines.append(
-                f'<caption style="{CAPTION_STYLE}">{escape_html(self.description())}</caption>'
-            )
+        if description := self.describe():
+            lines.append(f'<caption style="{CAPTION_STYLE}">{escape_html(description)}</caption>')
         head = [
             f'<th scope="col" style="{CELL_STYLE}{alignment};border-bottom:1px solid">'
             f"{_format_html_cell(as_cell(name))}</th>"
@@ -341,7 +340,7 @@ class Column:
     key: bool = False
     display: bool = True
 
-    def text(self, value: Any) -> str:
+    def format_value(self, value: Any) -> str:
         """Format a value as text; return empty text for null and NaN."""
         if isinstance(value, bool):
             return "yes" if value else "no"
@@ -355,7 +354,7 @@ class Column:
         return "" if value is None else str(value)
 
 
-def table_from_frame(
+def tabulate_frame(
     frame: pl.DataFrame,
     title: str,
     *,
@@ -363,7 +362,7 @@ def table_from_frame(
     places: Mapping[str, int] | int = 4,
     pvalues: Collection[str] = (),
 ) -> Table:
-    """Format a data frame as a table; `left` and `pvalues` are names of columns."""
+    """Format a data frame as a table; `left` names the columns that are aligned to the left."""
     check_list("left", left)
     check_list("pvalues", pvalues)
     decimals = places if isinstance(places, Mapping) else dict.fromkeys(frame.columns, places)
@@ -380,15 +379,18 @@ def make_table(
     left: Collection[str] | None = None,
 ) -> Table:
     """Format a data frame by its columns; by default only numbers are aligned to the right."""
-    rows = [[columns[k].text(v) for k, v in zip(columns, row, strict=True)] for row in frame.rows()]
+    rows = [
+        [columns[k].format_value(v) for k, v in zip(columns, row, strict=True)]
+        for row in frame.rows()
+    ]
     if left is None:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 
 def render_frame(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
-    """Return the first rows and columns of a data frame as HTML; count the others."""
-    table = table_from_frame(frame[:limit, :MAX_COLUMNS], title)
+    """Return the first rows and columns of a data frame as HTML, with the number of others."""
+    table = tabulate_frame(frame[:limit, :MAX_COLUMNS], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
     n_hidden = frame.width - MAX_COLUMNS
@@ -443,13 +445,13 @@ def align_rows(
 
 def format_grid(table: Table) -> str:
     """Return head and rows as text; numbers stay aligned if marks follow them."""
-    widths = table.mark_widths()
+    widths = table.get_mark_widths()
     rows = [
         [
             f"{cell.text} {cell.mark:<{width}}" if width else cell.text
             for cell, width in zip(row, widths, strict=True)
         ]
-        for row in table.cells()
+        for row in table.to_cells()
     ]
     head = [
         as_cell(name).text + " " * (width + 1 if width else 0)
@@ -498,11 +500,11 @@ SCIENTIFIC = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
 def _make_caption(table: Table, title: str | None) -> str:
-    text = table.description(title)
+    text = table.describe(title)
     title = table.title if title is None else title
     # The list of tables has only the title; braces protect its square brackets.
-    short = f"[{{{escape_latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
-    return rf"\caption{short}{{{escape_latex(text)}}}"
+    option = f"[{{{escape_latex(title)}}}]" if title and text not in {title, f"{title}."} else ""
+    return rf"\caption{option}{{{escape_latex(text)}}}"
 
 
 def _format_tabular_lines(table: Table) -> list[str]:
@@ -518,7 +520,7 @@ def _format_tabular_lines(table: Table) -> list[str]:
 
 
 def _format_longtable_lines(table: Table, caption: str) -> list[str]:
-    n_columns = len(table.head) + sum(map(bool, table.mark_widths()))
+    n_columns = len(table.head) + sum(map(bool, table.get_mark_widths()))
     caption_lines = [caption + r"\\"] if caption else []
     head = [r"\toprule", _format_head_line(table), r"\midrule"]
     return [
@@ -538,22 +540,22 @@ def _format_column_specification(table: Table) -> str:
     # Marks have a column of their own, without space before it.
     return "".join(
         ("l" if k in table.left else "r") + ("@{}l" if width else "")
-        for k, width in enumerate(table.mark_widths())
+        for k, width in enumerate(table.get_mark_widths())
     )
 
 
 def _format_head_line(table: Table) -> str:
     cells = []
-    for name, width in zip(table.head, table.mark_widths(), strict=True):
+    for name, width in zip(table.head, table.get_mark_widths(), strict=True):
         text = _format_latex_cell(as_cell(name), is_number=False)
         cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
     return _join_cells(cells)
 
 
 def _format_body_lines(table: Table) -> list[str]:
-    widths = table.mark_widths()
+    widths = table.get_mark_widths()
     lines = []
-    for index, row in enumerate(table.cells()):
+    for index, row in enumerate(table.to_cells()):
         cells = []
         for k, cell in enumerate(row):
             cells.append(_format_latex_cell(cell, is_number=k not in table.left))

@@ -72,7 +72,7 @@ def _sessions() -> Iterator[Item]:
 
 
 def _texts() -> Iterator[Item]:
-    measures = REGISTRY.where(kind="measure of texts")
+    measures = REGISTRY.select(kind="measure of texts")
     for name, text_measure in measures.items():
         yield f"texts/{name}", partial(shown, text_measure.info)
     given: dict[str, Callable[[], Any]] = {

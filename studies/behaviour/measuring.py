@@ -68,7 +68,7 @@ ODD_NAMES = (
 
 def items() -> Iterator[Item]:
     """Yield declarations, names, and scores of the battery and of runs."""
-    ranked = measures.REGISTRY.where(kind="measure")
+    ranked = measures.REGISTRY.select(kind="measure")
     for name, kind in ranked.items():
         yield f"declared/{name}", partial(_declared, kind)
     yield "declared/registry", lambda: (list(ranked), sorted(measures.ALIASES.items()))

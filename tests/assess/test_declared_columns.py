@@ -62,7 +62,7 @@ RESULTS: list[Result] = [
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda one: type(one).__name__)
 def test_columns_are_declared_in_their_order(result: Result) -> None:
-    frames, declared = result.frames(), result.declared()
+    frames, declared = result.frames(), result.get_columns()
     assert list(frames) == list(declared)
     for name, frame in frames.items():
         columns = declared[name]

@@ -83,7 +83,7 @@ def test_names_and_aliases_are_read_as_the_modules_declare_them(registry: Regist
 @pytest.mark.parametrize("registry", [*SPECS, *OTHERS], ids=noun)
 def test_unknown_names(registry: Registry[Any]) -> None:
     with pytest.raises(cf.CranfieldError) as caught:
-        registry.named("zzzzzzzz")
+        registry.find_component("zzzzzzzz")
     assert registry.noun in str(caught.value) and "zzzzzzzz" in str(caught.value)
     for wrong in (3, None, ["a"]):
         with pytest.raises(cf.CranfieldError):

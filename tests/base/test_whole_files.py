@@ -17,7 +17,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_a_private_file_is_its_owners_whatever_the_mask(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
-        with open_atomically(tmp_path / "private", private=True) as out:
+        with open_atomically(tmp_path / "private", is_private=True) as out:
             # The mask is that of the process, and other threads make files: it is not touched.
             assert os.umask(0) == 0
             out.write(b"x")
@@ -43,7 +43,7 @@ def test_a_synced_file_is_on_the_disk_before_and_after_it_has_its_name(
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with open_atomically(tmp_path / "a", synced=True) as out:
+    with open_atomically(tmp_path / "a", is_synced=True) as out:
         out.write(b"x")
     assert done == [("file", False), ("folder", True)]
     done.clear()
@@ -55,7 +55,7 @@ def test_a_synced_file_is_on_the_disk_before_and_after_it_has_its_name(
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     with (
         pytest.raises(ZeroDivisionError),
-        open_atomically(tmp_path / "a", private=True, synced=True) as out,
+        open_atomically(tmp_path / "a", is_private=True, is_synced=True) as out,
     ):
         out.write(b"x")
         _ = 1 / 0
@@ -80,7 +80,7 @@ def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
         out.write(b"new")
     assert link.is_symlink() and target.read_bytes() == b"new"
     # A store gives names of its own: what somebody put there is not followed.
-    with open_atomically(link, synced=True) as out:
+    with open_atomically(link, is_synced=True) as out:
         out.write(b"own")
     assert not link.is_symlink() and target.read_bytes() == b"new"
 

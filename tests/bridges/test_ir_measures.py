@@ -41,7 +41,7 @@ def first() -> Iterator[None]:
 
 PLAIN = [
     one
-    for name, kind in REGISTRY.where(kind=KINDS[0]).items()
+    for name, kind in REGISTRY.select(kind=KINDS[0]).items()
     if not kind.info.inputs and (one := representative(name)) is not None
 ]
 """The measures of rankings that go by grades."""

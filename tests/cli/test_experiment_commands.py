@@ -144,7 +144,7 @@ def test_what_is_refused() -> None:
     assert "-m MEASURE (for a log)" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
     assert "did you mean 'orders'?" in refused("experiment", USERS, "--metric", "order")
-    assert "NAME=COLUMN, got '=orders'" in refused("experiment", USERS, "--metric", "=orders")
+    assert "[NAME=]A[/B], got '=orders'" in refused("experiment", USERS, "--metric", "=orders")
     assert "unknown metric 'y'" in refused(
         "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
     )

@@ -150,7 +150,7 @@ labels.csv --gold gold --fix-gold | setting fix-gold requires --gold
 labels.csv --resamples 9 | setting resamples requires --interval bootstrap
 labels.csv --table gold | --table gold requires --gold
 labels.csv --grades 0..1 | labels.csv:6: grade 2 is outside the scale (0, 1)
-labels.csv --grades x | such as 0..3, got 'x'
+labels.csv --grades x | --grades must be LOW..HIGH
 labels.csv --grades a.b | got 'a.b'
 labels.csv -m gamma | unknown measure of agreement 'gamma'; expected one of
 labels.csv -m kappa | kappa requires two assessors

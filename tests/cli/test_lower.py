@@ -175,7 +175,7 @@ def test_judgments_that_match_nothing_in_a_pool(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1 0 A 1\n1 0 B 0\n")
     command = ("pool", "a.run", "--judged", "q.txt", "--unjudged")
     out, err = cranfield(tmp_path, *command)
-    assert "judgments outside the pool: 2" in err
+    assert "ignored: 2 judgments outside the pool" in err
     assert out.splitlines() == ["1 0 a", "1 0 b"]
     (tmp_path / "q.txt").write_text("1 0 a 1\n")
     assert cranfield(tmp_path, *command) == ("1 0 b\n", "")

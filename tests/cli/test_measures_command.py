@@ -112,6 +112,7 @@ def test_all_measures_that_a_name_stands_for(tmp_path: Path) -> None:
 nDGC | did you mean nDCG
 --family moon | unknown family 'moon'; expected one of:
 --needs moon | unknown input 'moon'
+AP --needs lengths | AP needs nothing, not 'lengths'
 """
 )
 def test_mistakes(tmp_path: Path, words: list[str], reason: str) -> None:

@@ -267,7 +267,7 @@ def test_half_filled_sheets_in_every_command(judged: Path, sheet: str) -> None:
     place = f"{sheet}:{line}: "
     pool = ("pool", "a.run", "--depth", "2", "--judged", sheet)
     out, err = cranfield(judged, *pool)
-    assert "2 are judged, 0 are not" in out
+    assert "2 judged, 0 unjudged" in out
     assert f"{sheet}: 1 of 3 rows has no grade and counts as unjudged" in err
     for command, option in (
         (("evaluate", sheet, "a.run", "-m", "AP"), "--ungraded drop"),
@@ -476,7 +476,7 @@ def test_a_sheet_without_any_grade_is_nothing_judged_yet(judged: Path, sheet: st
     (judged / sheet).write_text(lines)
     pool = ("pool", "a.run", "--judged", sheet)
     out, err = cranfield(judged, *pool)
-    assert "0 are judged, 2 are not" in out
+    assert "0 judged, 2 unjudged" in out
     assert f"{sheet}: none of 3 rows has a grade: no document has been judged yet" in err
     for more in (("--next", "1"), ("--next", "1", "--method", "maxmean"), ("--unjudged",)):
         assert cranfield(judged, *pool, *more)[0] == "q1 0 a\nq2 0 a\n"

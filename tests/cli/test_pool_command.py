@@ -27,7 +27,7 @@ def test_reports(campaign: Path) -> None:
     assert found["systems"] == unjudged.by_system().to_dicts()
     assert found["judged"] == len(pool) - len(unjudged)
     outside = 100 - found["judged"]
-    assert outside == 0 or f"judgments outside the pool: {outside}" in err
+    assert outside == 0 or f"ignored: {outside} judgment" in err
     args = ("--judged", "some.txt", "--stop", "CMH", "--stop", "knee(min_judgments=2)")
     out, _ = cranfield(campaign, "pool", "s?.run", *args, "--table", "stops", "--format", "csv")
     rows = pl.read_csv(out.encode())
@@ -184,9 +184,9 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1 0 w 1\n1 0 x -1\n1 0 beyond 1\n")
     common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
-    assert "judgments outside the pool: 1" in err
-    assert "judgments ignored, as the method has not reached the documents: 1" in err
-    assert "judgments with a grade below 0, counted as not relevant: 1" in err
+    assert "ignored: 1 judgment outside the pool" in err
+    assert "ignored: 1 judgment of documents that the method has not reached" in err
+    assert "counted as not relevant: 1 judgment with a grade below 0" in err
     _, err = cranfield(tmp_path, *common, "--budget", "2")
     assert "MaxMean treats 2 unjudged documents of the pool as not relevant" in err
     _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")

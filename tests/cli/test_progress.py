@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cranfield.cli.options.output import show_elapsed, show_judging_progress, show_progress_bar
+from cranfield.cli.options.output import show_elapsed_time, show_judging_progress, show_progress_bar
 
 
 class Terminal(io.StringIO):
@@ -41,31 +41,31 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.cli.options.output.DELAY", 0.05)
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with show_elapsed():
+    with show_elapsed_time():
         time.sleep(0.5)
     assert shown.getvalue().startswith("working, ")
     # It is not there any more in the end.
     assert shown.getvalue().endswith("s\r            \r")
     monkeypatch.setattr("sys.stdout", printed := Terminal())
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with show_elapsed():
+    with show_elapsed_time():
         time.sleep(0.3)
         print("x")
         assert shown.getvalue().endswith("s\r            \r")
     assert printed.getvalue() == "x\n"
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with show_elapsed(), show_progress_bar("judging"):
+    with show_elapsed_time(), show_progress_bar("judging"):
         time.sleep(0.5)
     assert "working" not in shown.getvalue()
 
 
 def test_short_work_and_files_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with show_elapsed():
+    with show_elapsed_time():
         pass
     assert shown.getvalue() == ""
     monkeypatch.setattr("cranfield.cli.options.output.DELAY", 0.01)
     monkeypatch.setattr("sys.stderr", silent := io.StringIO())
-    with show_elapsed():
+    with show_elapsed_time():
         time.sleep(0.1)
     assert silent.getvalue() == ""

@@ -26,8 +26,8 @@ from cranfield.cli.options.signatures import (
 @command()
 @option("--names", type=NameList())
 @option("--looks", type=NumberList(1))
-@option("--oec", type=NumbersByName(allow_names=False))
-@option("--weights", type=NumbersByName(allow_names=True))
+@option("--oec", type=NumbersByName(allows_names=False))
+@option("--weights", type=NumbersByName(allows_names=True))
 @option("--margin", multiple=True, callback=collect_pairs)
 def some(**given: Any) -> dict[str, Any]:
     """Return what was given."""

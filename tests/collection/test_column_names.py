@@ -46,7 +46,7 @@ def test_all_schemas_are_on_the_page_of_readers() -> None:
 
 def least(schema: Schema, but: FileColumn) -> list[str]:
     """Return names for the other columns that have to be there, which mean nothing else."""
-    return [one.groups[0][0] for one in schema.columns if one.required and one is not but]
+    return [one.groups[0][0] for one in schema.columns if one.is_required and one is not but]
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)

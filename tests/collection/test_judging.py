@@ -351,12 +351,12 @@ def test_judged_documents_are_those_of_a_loop(
 ) -> None:
     """Also in small chunks and blocks, and where all or many keys are equal."""
 
-    def keys_of(*rows: Any) -> pairs.Keys:
+    def get_keys(*rows: Any) -> pairs.Keys:
         return pair_keys(*rows) & np.uint64(mask)
 
     pair_keys = pairs.compute_pair_keys
     for module in (pairs, reading):
-        monkeypatch.setattr(module, "compute_pair_keys", keys_of)
+        monkeypatch.setattr(module, "compute_pair_keys", get_keys)
     monkeypatch.setattr("cranfield.sources.chunks.CHUNK_BYTES", 700)
     monkeypatch.setattr(pairs, "BLOCK", 16)
     for seed in range(10):

@@ -278,6 +278,8 @@ def test_command(tmp_path: Path) -> None:
     for arguments, message in (
         ((), "expected RUN... (two or more), or --list"),
         (files[:1], "at least 2 runs, got 1"),
+        ((*files, "--list"), "RUN cannot be combined with --list"),
+        (("--list", "--name", "mine"), "--name cannot be combined with --list"),
         ((*files, "--weights", "a,b"), "--weights must be numbers such as 0.3,0.7"),
     ):
         assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]

@@ -38,8 +38,8 @@ CODE = [
 @st.composite
 def named_measures(draw: st.DrawFn) -> str:
     """Write a measure with parameters that it has or lacks, and values of any type."""
-    name = draw(st.sampled_from([*REGISTRY.where(kind="measure"), *ALIASES]))
-    names = [*REGISTRY[ALIASES.get(name, name)].parameter_names(), "judged_only"]
+    name = draw(st.sampled_from([*REGISTRY.select(kind="measure"), *ALIASES]))
+    names = [*REGISTRY[ALIASES.get(name, name)].list_parameter_names(), "judged_only"]
     pairs = []
     for key in draw(st.lists(st.sampled_from([*names * 3, "cutoff", "self", "x"]), max_size=2)):
         values = [VALID.get(key, "0.5")] * 60 + VALUES.split()

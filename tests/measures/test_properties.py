@@ -163,7 +163,7 @@ def test_a_measure_that_needs_more_says_so() -> None:
 def test_every_measure_has_a_form_that_stands_for_it() -> None:
     missing = [
         name
-        for name in {*REGISTRY} - REGISTRY.where(kind=KINDS[2]).keys()
+        for name in {*REGISTRY} - REGISTRY.select(kind=KINDS[2]).keys()
         if representative(name) is None
     ]
     assert missing == []

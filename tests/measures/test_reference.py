@@ -233,14 +233,16 @@ ELSEWHERE = {
 
 
 def test_every_measure_has_an_oracle() -> None:
-    covered = {cf.parse_measure(text).name for text in CASES} - REGISTRY.where(kind=KINDS[1]).keys()
+    covered = {cf.parse_measure(text).name for text in CASES} - REGISTRY.select(
+        kind=KINDS[1]
+    ).keys()
     for file, names in ELSEWHERE.items():
         text = (Path(__file__).parent / file).read_text()
         assert [name for name in names if name not in text] == []
         covered |= set(names)
     of_grades = {
         name
-        for name, kind in REGISTRY.where(kind=KINDS[0]).items()
+        for name, kind in REGISTRY.select(kind=KINDS[0]).items()
         # Other tests define measures of their own.
         if not kind.info.inputs and kind.info.family != "user-defined"
     }
@@ -250,7 +252,7 @@ def test_every_measure_has_an_oracle() -> None:
 def test_every_other_measure_is_tested() -> None:
     files = Path(__file__).parents[1].rglob("test_*.py")
     text = "".join(file.read_text() for file in files)
-    for name, kind in REGISTRY.where(kind=KINDS[0]).items():
+    for name, kind in REGISTRY.select(kind=KINDS[0]).items():
         assert not kind.info.inputs or f'"{name}' in text, name
 
 

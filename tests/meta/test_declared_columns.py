@@ -17,7 +17,7 @@ def test_every_study_is_here() -> None:
 @pytest.mark.parametrize("name", [*STUDIED, "expected tau"])
 def test_columns_are_declared_in_their_order(name: str) -> None:
     result = meta.expected_tau(AP) if name == "expected tau" else studied(name)
-    frames, declared = result.frames(), result.declared()
+    frames, declared = result.frames(), result.get_columns()
     assert {*frames} <= {*declared}
     assert {*frames} == {*declared} or name == "predictive-power"
     for table, frame in frames.items():

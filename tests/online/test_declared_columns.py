@@ -69,7 +69,7 @@ def result_of(name: str) -> Result:
 def test_columns_are_declared_in_their_order(name: str) -> None:
     result = result_of(name)
     assert type(result).name == name or name == "looks"
-    frames, declared = result.frames(), result.declared()
+    frames, declared = result.frames(), result.get_columns()
     assert {*frames} <= {*declared}
     for table, frame in frames.items():
         columns = declared[table]

@@ -197,11 +197,11 @@ def test_other_measures_tests_corrections_and_studies_have_sources() -> None:
     sources |= {name: one.source for name, one in CORRECTIONS.items() if one.source}
     sources |= {name: source for name, (_, source) in RESULT_SOURCES.items() if source}
     sources |= {name: STUDIES[name].reference for name in STUDIES}
-    for name in REGISTRY.where(kind=KINDS[1]):
+    for name in REGISTRY.select(kind=KINDS[1]):
         inside = "RBP" if name in USER_MODELS else "nDCG@10"
         more = ", baseline='x'" if name in {"URisk", "TRisk"} else ""
         sources[name] = cf.parse_measure(f"{name}({inside}{more})").source
-    for name in REGISTRY.where(kind=KINDS[2]):
+    for name in REGISTRY.select(kind=KINDS[2]):
         sources[name] = REGISTRY[name].info.source
         assert {one.key for one in find_cited_works(sources[name])[0]} < set(cf.cite(name).keys)
     for name, source in sources.items():

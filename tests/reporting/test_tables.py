@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import sanitise
 from cranfield.reporting.tables import is_significantly_better, tabulate_evaluation, tabulate_topics
-from cranfield.tabular import Cell, Table, as_cell, table_from_frame
+from cranfield.tabular import Cell, Table, as_cell, tabulate_frame
 
 SYSTEMS = ("a_1", "b&2", "c", "d", "e")
 
@@ -382,7 +382,7 @@ def test_names_come_through(rows: list[tuple[str, str]]) -> None:
 
 def test_frames() -> None:
     frame = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP"]).by_system()
-    shown = table_from_frame(frame, "Means", places={"AP": 1})
+    shown = tabulate_frame(frame, "Means", places={"AP": 1})
     assert shown.rows == [["run", "0.5"]]
     assert shown.left == [0]
     assert repr(shown) == "Table('Means': 1 row, 2 columns)"

@@ -41,7 +41,7 @@ def computed(measure: Measure, length: int, grades: int, base: int | None = None
     return Scale.INTERVAL if values.find_uneven_gap() is None else Scale.ORDINAL
 
 
-RANKED = REGISTRY.where(kind=KINDS[0])
+RANKED = REGISTRY.select(kind=KINDS[0])
 BY_GRADES = [name for name in RANKED if not describe_beyond_grades(made(name))]
 OTHERS = [name for name in RANKED if name not in BY_GRADES]
 

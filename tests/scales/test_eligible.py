@@ -31,11 +31,11 @@ INSIDE |= {
 }
 WRAPPED = [
     text
-    for name in REGISTRY.where(kind=KINDS[1])
+    for name in REGISTRY.select(kind=KINDS[1])
     if name != "interval"
     for text in INSIDE.get(name, [f"{name}(nDCG)", f"{name}(ERR)"])
 ]
-TEXTS = [*(EXAMPLES.get(name, name) for name in REGISTRY.where(kind=KINDS[0])), *WRAPPED]
+TEXTS = [*(EXAMPLES.get(name, name) for name in REGISTRY.select(kind=KINDS[0])), *WRAPPED]
 
 
 def at(text: str, cutoff: int) -> str:

@@ -222,5 +222,5 @@ def test_studies_of_tests() -> None:
 def test_a_study_names_topics_that_the_model_excludes() -> None:
     values = np.vstack([noise(8, 12, 4), np.zeros((1, 4))])
     study = cf.meta.split_topics(scored(values), ["glm", "t"], sizes=[5], repeats=4)
-    assert "with only scores of 0, or only scores of 1: 'q12'" in "\n".join(study.note_lines())
-    assert not cf.meta.split_topics(scored(values), ["t"], sizes=[5], repeats=4).note_lines()
+    assert "with only scores of 0, or only scores of 1: 'q12'" in "\n".join(study.format_notes())
+    assert not cf.meta.split_topics(scored(values), ["t"], sizes=[5], repeats=4).format_notes()

@@ -87,7 +87,7 @@ def test_what_is_lacking_is_said() -> None:
         scores_of(["a"], "WRecall", gold=rows)
 
 
-@pytest.mark.parametrize("name", REGISTRY.where(kind=KINDS[2]))
+@pytest.mark.parametrize("name", REGISTRY.select(kind=KINDS[2]))
 def test_each_measure_declares_itself(name: str) -> None:
     kind = REGISTRY[name]
     info = kind.info

@@ -81,7 +81,7 @@ def rules() -> pl.DataFrame:
     >>> rules().filter(pl.col("rule") == "Knee").select("parameters", "source").rows()
     [('min_judgments=100', 'Cormack and Grossman (2016)')]
     """
-    return RULES.table(
+    return RULES.tabulate(
         "rule",
         {
             "parameters": format_parameters,

@@ -56,8 +56,8 @@ def round_for_ranking(values: Floats) -> Floats:
     [0.3, 0.3, 1e+308, nan]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        rounded = np.round(values, 8)
-    return np.where(np.isfinite(rounded), rounded, values)
+        rounded_values = np.round(values, 8)
+    return np.where(np.isfinite(rounded_values), rounded_values, values)
 
 
 def compute_ranks(values: Floats, lower_is_better: bool = False) -> Ints:

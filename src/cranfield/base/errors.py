@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CranfieldError(Exception):
-    """Base class of all errors that cranfield raises; the message is one printable line.
+    """Base class of the errors of cranfield; the message is one printable line.
 
     Examples
     --------
@@ -45,9 +45,9 @@ class InputError(CranfieldError):
     reason
         Description of the error, without a trailing full stop.
     source
-        Name of the file or object that was read.
+        Name of the file or object.
     line
-        Line in that file, from 1.
+        Line of the file, from 1.
     topic, doc
         Topic and document of the error, if known.
 
@@ -97,7 +97,7 @@ ErrorType = TypeVar("ErrorType", bound=InputError)
 def convert_error(
     error: InputError, error_class: type[ErrorType], source: str | None = None
 ) -> ErrorType:
-    """Return a copy of an input error as another class, with `source` if it is given."""
+    """Return a copy of an input error as another class, with `source` unless it is None."""
     source = error.source if source is None else source
     location = {"topic": error.topic, "doc": error.doc}
     return error_class(error.reason, source=source, line=error.line, **location)
@@ -155,7 +155,7 @@ def name_options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
 
 
 def find_command_option(argument: str) -> str:
-    """Return the option of the running command for a Python argument; empty without one."""
+    """Return the command's option for a hint such as `own=[...]`; empty if there is none."""
     return _FIND_OPTION.get()(argument)
 
 
@@ -219,11 +219,11 @@ def import_optional(name: str, package: str = "", install: str = "", purpose: st
 
 
 # Tracebacks show the public names, such as `cranfield.InputError`.
-for _public in (
+for _error_class in (
     *(CranfieldError, InputError, MeasureError, PolicyError, ArgumentError),
     *(ForkError, MissingDependencyError, CranfieldWarning),
 ):
-    _public.__module__ = "cranfield"
+    _error_class.__module__ = "cranfield"
 
 
 def format_repr(value: Any, limit: int = 60) -> str:
@@ -237,8 +237,8 @@ def format_repr(value: Any, limit: int = 60) -> str:
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
     """Raise an error unless the value is an integer from minimum to maximum (None for no bound)."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < minimum or (maximum is not None and value > maximum):
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < minimum or (maximum is not None and value > maximum):
         bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
         raise PolicyError(f"{name} must be an integer {bounds}, got {format_repr(value)}")
 
@@ -261,7 +261,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_proportion(name: str, value: Any) -> None:
-    """Raise an error unless the value is a number between 0 and 1, both excluded."""
+    """Raise an error unless the value is a number, not a fraction, in the open interval (0, 1)."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     # Fractions cannot be formatted as other numbers before Python 3.12.
     is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)

@@ -23,19 +23,23 @@ _STREAM_PATH = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
 @contextmanager
 def open_atomically(
-    path: str | PathLike[str], *, private: bool = False, synced: bool = False, new: bool = False
+    path: str | PathLike[str],
+    *,
+    is_private: bool = False,
+    is_synced: bool = False,
+    keeps_existing: bool = False,
 ) -> Iterator[IO[bytes]]:
     """Open a temporary file for writing, and rename it to `path` when it is complete.
 
-    Only the owner can read a `private` file. A `synced` file survives a power failure after the end
-    of the context. With `new`, an existing file or link is kept and nothing is written, if the file
-    system has hard links. Otherwise a link is replaced with `private` or `synced`, and without them
-    its target is written. Standard streams, pipes and devices are written directly.
+    With `is_private`, only the owner can read the file. With `is_synced`, the file survives a power
+    failure after the end of the context. With `keeps_existing`, an existing file or link is kept,
+    if the file system has hard links. With any of these, a link at `path` is not followed; without
+    them, its target is written. Standard streams, pipes and devices are written directly.
     """
     target = Path(fspath(path))
     temporary_name = descriptor = None
     try:
-        if not (private or synced or new):
+        if not (is_private or is_synced or keeps_existing):
             target, descriptor = _follow_links(target)
         if descriptor is not None:
             sys.stdout.flush()
@@ -52,15 +56,15 @@ def open_atomically(
     try:
         with file:
             yield file
-            if synced:
+            if is_synced:
                 file.flush()
                 os.fsync(file.fileno())
-        if temporary_name is not None and not private:
+        if temporary_name is not None and not is_private:
             # mkstemp creates files that only their owner can read.
             Path(temporary_name).chmod(0o666 & ~_read_umask())
         if temporary_name is not None:
-            _rename(Path(temporary_name), target, new=new)
-            if synced:
+            _rename(Path(temporary_name), target, keeps_existing=keeps_existing)
+            if is_synced:
                 sync_folder(target.parent)
     except OSError as error:
         raise make_file_error(error, "written", target) from error
@@ -83,7 +87,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 
 @contextmanager
 def create_atomically(
-    path: str | PathLike[str], *, private: bool = False, synced: bool = False
+    path: str | PathLike[str], *, is_private: bool = False, is_synced: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary folder; at the end, rename it to `path`, which must be new or empty."""
     try:
@@ -97,12 +101,12 @@ def create_atomically(
         raise PolicyError(f"{quote(path)} already exists and is not empty")
     try:
         yield temporary
-        if not private:
+        if not is_private:
             temporary.chmod(0o777 & ~_read_umask())
         if target.exists():
             target.rmdir()
         temporary.replace(target)
-        if synced:
+        if is_synced:
             sync_folder(target.parent)
     except OSError as error:
         raise make_file_error(error, "created", fspath(path)) from error
@@ -120,8 +124,8 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _rename(temporary: Path, target: Path, *, new: bool) -> None:
-    if new:
+def _rename(temporary: Path, target: Path, *, keeps_existing: bool) -> None:
+    if keeps_existing:
         try:
             target.hardlink_to(temporary)
             return

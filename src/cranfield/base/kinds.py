@@ -91,7 +91,7 @@ class Flag:
 class Numbers:
     """A list of integers >= `minimum`; if `minimum` is None, a list of real numbers.
 
-    The bound is for the command line: `check` only refuses text, as functions check the numbers.
+    The bound is for the command line: `check` refuses text only, as functions check the numbers.
     """
 
     minimum: int | None = 1
@@ -139,8 +139,8 @@ def check_arguments(
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
-    keyword-only parameters of `judging_function`; without one, they are refused. NumPy numbers are
-    converted to Python numbers.
+    keyword-only parameters of `judging_function`; if it is None, they are refused. NumPy numbers
+    are converted to Python numbers.
     """
     parameters = _get_parameters(function)
     for name, allowed in find_allowed_values(function).items():

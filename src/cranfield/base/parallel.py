@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Part = TypeVar("Part")
-Result = TypeVar("Result")
+ResultType = TypeVar("ResultType")
 
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; functions accept any backend of joblib."""
@@ -53,7 +53,7 @@ def count_processors() -> int:
 
 
 def count_threads() -> int:
-    """Return the number of threads that this thread may start; 1 in a :func:`open_thread_pool`."""
+    """Return the number of threads to start at most; 1 within :func:`open_thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -89,30 +89,30 @@ def open_thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def map_in_threads(
-    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
-) -> list[Result]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], jobs: int | None
+) -> list[ResultType]:
     """Apply a function to each part in at most `jobs` threads, by default one per processor."""
     return list(iterate_in_threads(function, parts, jobs))
 
 
 def iterate_in_threads(
-    function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
-) -> Generator[Result, None, None]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], jobs: int | None
+) -> Generator[ResultType, None, None]:
     """Yield the results of :func:`map_in_threads` in order, as soon as they are available."""
     if jobs is not None:
         check_integer("jobs", jobs, 1)
-    work = list(parts)
-    n_threads = min(len(work), jobs or count_processors())
+    part_list = list(parts)
+    n_threads = min(len(part_list), jobs or count_processors())
     if n_threads <= 1:
-        yield from map(function, work)
+        yield from map(function, part_list)
         return
     with open_thread_pool(n_threads) as pool:
-        yield from pool.map(function, work)
+        yield from pool.map(function, part_list)
 
 
 def iterate_results(
-    function: Callable[[Part], Result], parts: Iterable[Part], n_threads: int
-) -> Generator[Result, None, None]:
+    function: Callable[[Part], ResultType], parts: Iterable[Part], n_threads: int
+) -> Generator[ResultType, None, None]:
     """Yield the results of a function in order, with at most `n_threads` + 1 parts in memory.
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
@@ -128,18 +128,18 @@ def iterate_results(
                 raise error
             yield function(part)
         return
-    waiting: deque[Future[Result]] = deque()
+    futures: deque[Future[ResultType]] = deque()
     with open_thread_pool(n_threads) as pool:
         for part, error in pairs:
             if error is None:
-                waiting.append(pool.submit(function, part))
+                futures.append(pool.submit(function, part))
             del part
-            while waiting and (error is not None or len(waiting) > n_threads):
-                yield waiting.popleft().result()
+            while futures and (error is not None or len(futures) > n_threads):
+                yield futures.popleft().result()
             if error is not None:
                 raise error
-        while waiting:
-            yield waiting.popleft().result()
+        while futures:
+            yield futures.popleft().result()
 
 
 def _pair_with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
@@ -204,13 +204,13 @@ _KILLED_WORKER_ERRORS = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
 
 
 def compute_tasks(
-    function: Callable[[Any, Task], Result],
+    function: Callable[[Any, Task], ResultType],
     shared: Any,
     tasks: NamedTasks[Name, Task],
     *,
     jobs: int = 1,
     backend: str | None = None,
-) -> Iterator[tuple[Name, Result]]:
+) -> Iterator[tuple[Name, ResultType]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
     Each worker unpickles the shared data once; functions that it cannot import are sent by
@@ -240,9 +240,9 @@ def has_joblib_backend() -> bool:
     """Return True if the caller set a backend of joblib other than loky, or several workers."""
     if "joblib" not in sys.modules:
         return False
-    active, jobs = _get_active_backend()
+    active_backend, jobs = _get_active_backend()
     # The default of joblib is loky with one worker.
-    return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
+    return bool(type(active_backend).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
 def drop_caches(instance: Any) -> dict[str, Any]:
@@ -318,10 +318,10 @@ def _call_by_joblib(
 ) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    active = _get_active_backend()[0]
-    if type(active).__name__ == "DaskDistributedBackend":
-        _report_killed_tasks(active)
-    if getattr(active, "supports_sharedmem", False):
+    active_backend = _get_active_backend()[0]
+    if type(active_backend).__name__ == "DaskDistributedBackend":
+        _report_killed_tasks(active_backend)
+    if getattr(active_backend, "supports_sharedmem", False):
         function = call.compute_named_result
     else:
         import numpy as np

@@ -8,14 +8,14 @@ from scipy.special import betaincinv
 from cranfield.base.arrays import Floats, Ints
 
 
-def compute_wilson(
+def compute_wilson_intervals(
     proportion: Floats, n_trials: Floats, quantile: Floats | float
 ) -> tuple[Floats, Floats]:
     """Compute Wilson's (1927) intervals of proportions of `n_trials` trials; NaN for 0 trials.
 
     `quantile` is the (1 + confidence) / 2 quantile of the normal or Student's t distribution.
 
-    >>> low, high = compute_wilson(np.array([0.3]), np.array([100]), 1.959964)
+    >>> low, high = compute_wilson_intervals(np.array([0.3]), np.array([100]), 1.959964)
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.2189], [0.3958])
     """
@@ -29,7 +29,7 @@ def compute_wilson(
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
-def compute_clopper_pearson(
+def compute_clopper_pearson_intervals(
     n_successes: Ints, n_trials: Ints, confidence: float
 ) -> tuple[Floats, Floats]:
     """Compute exact intervals of proportions (Clopper and Pearson 1934); NaN for 0 trials.
@@ -37,7 +37,7 @@ def compute_clopper_pearson(
     The interval excludes a proportion if and only if twice the smaller binomial tail for that
     proportion is below 1 - confidence.
 
-    >>> low, high = compute_clopper_pearson(np.array([60, 5]), np.array([100, 5]), 0.95)
+    >>> low, high = compute_clopper_pearson_intervals(np.array([60, 5]), np.array([100, 5]), 0.95)
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.4972, 0.4782], [0.6967, 1.0])
     """

@@ -30,7 +30,7 @@ class Scale(IntEnum):
 
 
 def find_scale(scale: Scale | str) -> Scale:
-    """Return the scale with this name, in any case: nominal, ordinal, interval or ratio."""
+    """Return the scale named nominal, ordinal, interval or ratio, regardless of case."""
     if isinstance(scale, Scale):
         return scale
     names = {str(member): member for member in Scale}

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from importlib import import_module
 from inspect import getdoc
-from math import isfinite, ulp
+from math import inf, isfinite, ulp
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -64,32 +64,33 @@ def integer(low: int, high: int = MAX_INTEGER) -> Check:
 
 
 def number(
-    low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
+    low: float, high: float = inf, *, excludes_low: bool = False, excludes_high: bool = False
 ) -> Check:
-    """Return a check of finite numbers from low to high; an open bound is not itself allowed."""
-    description = f"a number {'>' if open_low else '>='} {low:g}"
+    """Return a check of finite numbers from low to high; an excluded bound is not allowed."""
+    description = f"a number {'>' if excludes_low else '>='} {low:g}"
     if isfinite(high):
-        description += f" and {'<' if open_high else '<='} {high:g}"
+        description += f" and {'<' if excludes_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise ValueError(description)
         try:
-            converted = float(value)
+            float_value = float(value)
         except OverflowError:
             suffix = "" if isfinite(high) else " that fits a float"
             raise ValueError(description + suffix) from None
-        is_outside = converted < low or converted > high or not isfinite(converted)
-        if is_outside or (open_low and converted == low) or (open_high and converted == high):
+        is_outside = float_value < low or float_value > high or not isfinite(float_value)
+        excluded_bounds = [low] * excludes_low + [high] * excludes_high
+        if is_outside or float_value in excluded_bounds:
             raise ValueError(description)
-        return converted
+        return float_value
 
     return check
 
 
 PROBABILITY = number(0, 1)
-POSITIVE_PROBABILITY = number(0, 1, open_low=True)
-OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
+POSITIVE_PROBABILITY = number(0, 1, excludes_low=True)
+OPEN_PROBABILITY = number(0, 1, excludes_low=True, excludes_high=True)
 
 
 def choice(*options: str) -> Check:
@@ -135,11 +136,7 @@ def to_fraction(number: float) -> Fraction:
 
 
 def check_parameter(
-    owner: str,
-    name: str,
-    value: Any,
-    check: Check,
-    error_class: type[Exception],
+    owner: str, name: str, value: Any, check: Check, error_class: type[Exception]
 ) -> Any:
     """Return the checked value of a parameter; an error names its owner, such as a measure."""
     try:
@@ -194,7 +191,7 @@ class NamedWeights:
 
     pairs: tuple[tuple[str, float], ...]
 
-    def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
+    def compute_proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
         """Return each name's weight divided by the sum of all weights; 0 without a weight."""
         total = sum(weight for _, weight in self.pairs)
         by_name = dict(self.pairs)
@@ -281,9 +278,9 @@ class Spec:
 
     def _with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         current = {name: value for name, value in vars(self).items() if name in self.parameters}
-        changed = type(self)(**{**current, **parameters})
-        vars(changed)["explicit"] = self.explicit | set(parameters)
-        return changed
+        copy = type(self)(**{**current, **parameters})
+        vars(copy)["explicit"] = self.explicit | set(parameters)
+        return copy
 
     @classmethod
     def translate_parameters(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,7 +290,7 @@ class Spec:
     @classmethod
     def check_names(cls, parameters: Mapping[str, Any]) -> None:
         """Refuse an unknown parameter."""
-        names = cls.parameter_names()
+        names = cls.list_parameter_names()
         for name, value in parameters.items():
             if name not in names and not (name in cls.parameters and value is None):
                 choices = f"expected one of: {', '.join(names)}" if names else "expected none"
@@ -303,11 +300,11 @@ class Spec:
                 )
 
     @classmethod
-    def parameter_names(cls) -> list[str]:
+    def list_parameter_names(cls) -> list[str]:
         """Return the names of the parameters."""
         return list(cls.parameters)
 
-    def parameter_text(self, excluded: str = "") -> str:
+    def format_settings(self, excluded: str = "") -> str:
         """Return the values other than defaults, in parentheses; omit the parameter `excluded`."""
         settings = [
             f"{name}={format_value(value)}"
@@ -317,7 +314,7 @@ class Spec:
         return f"({', '.join(sorted(settings))})" if settings else ""
 
     def __str__(self) -> str:
-        return f"{self.base_name()}{self.parameter_text()}"
+        return f"{self.base_name()}{self.format_settings()}"
 
     def __repr__(self) -> str:
         return str(self)
@@ -430,9 +427,9 @@ class Registry(MutableMapping[str, T]):
 
     >>> fruits = {"apple": 1, "blood-orange": 2}
     >>> fruit = Registry("fruit", components=fruits, aliases={"moro": "apple"})
-    >>> fruit.named("Blood_Orange"), fruit.find("moro")
+    >>> fruit.find_component("Blood_Orange"), fruit.find("moro")
     (2, 'apple')
-    >>> fruit.named("aple")
+    >>> fruit.find_component("aple")
     Traceback (most recent call last):
     cranfield.PolicyError: unknown fruit 'aple'; did you mean apple?
     """
@@ -497,10 +494,10 @@ class Registry(MutableMapping[str, T]):
         if needs_module and name in self.module_by_name:
             module = import_module(self.module_by_name[name])
             if name not in self.components:
-                self.components[name] = self._find_component(vars(module), name)
+                self.components[name] = self._find_in_module(vars(module), name)
         return self.components[name]
 
-    def _find_component(self, module: Mapping[str, Any], name: str) -> Any:
+    def _find_in_module(self, module: Mapping[str, Any], name: str) -> Any:
         if self.base is None:
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
@@ -526,7 +523,7 @@ class Registry(MutableMapping[str, T]):
         """Return all names, without importing modules."""
         return list(dict.fromkeys((*self.module_by_name, *self.components)))
 
-    def where(self, **attributes: Any) -> dict[str, T]:
+    def select(self, **attributes: Any) -> dict[str, T]:
         """Return, by name, the components whose attributes have the specified values."""
         return {
             name: component
@@ -539,7 +536,7 @@ class Registry(MutableMapping[str, T]):
         return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return a name by a name or alias, regardless of case, blanks, hyphens and underscores."""
+        """Return the name of a component, given a spelling of this name or of an alias."""
         if not isinstance(name, str):
             raise self.error(f"expected a name ({self.noun}), got {name!r}")
         spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
@@ -555,8 +552,8 @@ class Registry(MutableMapping[str, T]):
         spelling = spellings[normal_name]
         return self.aliases.get(spelling, spelling)
 
-    def named(self, name: Any) -> T:
-        """Return a component by its name or alias, as :meth:`find` does for names."""
+    def find_component(self, name: Any) -> T:
+        """Return a component, given a spelling of its name or of an alias."""
         return self[self.find(name)]
 
     def parse(self: Registry[type[S]], text: str | S) -> S:
@@ -571,7 +568,7 @@ class Registry(MutableMapping[str, T]):
         message = f"{quote(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(f"{message} of at most {_MAX_LENGTH} characters")
-        spec_class = self.named(form[1])
+        spec_class = self.find_component(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -582,7 +579,7 @@ class Registry(MutableMapping[str, T]):
             raise self.error(f"{quote(text)}: expected parameters as name=value")
         return spec_class(**parse_keywords(tree, text, self.error))
 
-    def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
+    def tabulate(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
         """Return a table with a row for each component, and its name in the column `head`.
 
         Parameters

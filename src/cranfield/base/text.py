@@ -147,9 +147,9 @@ def shorten_message(text: str, limit: int = _MAX_LENGTH) -> str:
     'a\\nbcc…ccccc'
     """
     # Escaping never shortens text, so the middle of a long text is not needed.
-    shortened = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
-    safe, half = sanitise(shortened), limit // 2
-    return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
+    ends = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
+    line, half = sanitise(ends), limit // 2
+    return line if len(line) <= limit else f"{line[:half]}…{line[half + 1 - limit :]}"
 
 
 _LATEX = {
@@ -197,8 +197,8 @@ _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 def escape_latex(text: str) -> str:
     r"""Escape characters that LaTeX would read as a command or draw differently."""
-    safe = "".join(_LATEX.get(char, char) for char in sanitise(text))
-    return _LIGATURES.sub(lambda match: match[0] + r"\/", safe)
+    safe_text = "".join(_LATEX.get(char, char) for char in sanitise(text))
+    return _LIGATURES.sub(lambda match: match[0] + r"\/", safe_text)
 
 
 def escape_bibtex(text: str) -> str:
@@ -214,10 +214,10 @@ def escape_bibtex(text: str) -> str:
 
 def escape_markdown(text: str) -> str:
     r"""Escape characters that Markdown, or HTML inside it, would read as markup."""
-    safe = "".join(_MARKDOWN.get(char, char) for char in sanitise(text))
+    safe_text = "".join(_MARKDOWN.get(char, char) for char in sanitise(text))
     # An underscore between letters or digits has no meaning in Markdown.
-    safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
-    return _BLOCK.sub(r"\1\\\2", safe)
+    safe_text = _OPEN_UNDERSCORE.sub(r"\\_", safe_text)
+    return _BLOCK.sub(r"\1\\\2", safe_text)
 
 
 def escape_html(text: str) -> str:

@@ -128,7 +128,7 @@ def write_files(
     for subfolder in sorted({(target / name).parent for name in files}):
         make_folder(subfolder)
     for name, content in files.items():
-        with open_atomically(target / name, private=private) as out:
+        with open_atomically(target / name, is_private=private) as out:
             out.write(content)
     return tuple(target / name for name in files)
 
@@ -153,7 +153,7 @@ def replace_folder(
             yield new_folder
             files = sorted(path for path in new_folder.rglob("*") if path.is_file())
             names = "".join(f"{path.relative_to(new_folder).as_posix()}\n" for path in files)
-            with open_atomically(new_folder / mark, private=private) as out:
+            with open_atomically(new_folder / mark, is_private=private) as out:
                 out.write(names.encode())
             for entry in (new_folder, *new_folder.rglob("*")) if public else ():
                 entry.chmod(0o755 if entry.is_dir() else 0o644)

@@ -1,1 +1,1 @@
-"""The command line: modules `GROUP_*.py` have the commands of a group, others the rest."""
+"""The command line; the modules `GROUP_*.py` have the commands of a group."""

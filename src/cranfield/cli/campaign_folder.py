@@ -188,7 +188,7 @@ def team() -> None:
     """
 
 
-_TEAM_OPTIONS = cli.options_of(
+_TEAM_OPTIONS = cli.make_options(
     f"{cli.CAMPAIGN}.submitting.teams.change_team", "name contact anonymous_until", type=str
 )
 
@@ -236,7 +236,7 @@ def list_teams(
     """List teams with their numbers of accepted runs."""
     import polars as pl
 
-    from cranfield.tabular import format_grid, table_from_frame
+    from cranfield.tabular import format_grid, tabulate_frame
 
     n_runs = Counter(run.team for run in campaign.submissions())
     columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
@@ -246,7 +246,7 @@ def list_teams(
     ]
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
     frame = pl.DataFrame(rows, schema, orient="row")
-    cli.write_listing(frame, f"{format_grid(table_from_frame(frame, ''))}\n", format, output)
+    cli.write_listing(frame, f"{format_grid(tabulate_frame(frame, ''))}\n", format, output)
 
 
 @cli.group(is_ordered=True)
@@ -256,7 +256,7 @@ def run() -> None:
 
 DECLARATION = f"{cli.CAMPAIGN}.submitting.submit.Declaration"
 _RUN_OPTIONS = (
-    *cli.options_of(DECLARATION, "type priority"),
+    *cli.make_options(DECLARATION, "type priority"),
     cli.option(
         "--answer",
         "answers",
@@ -264,7 +264,7 @@ _RUN_OPTIONS = (
         callback=cli.parse_name_values,
         help="Answer to a question of the task's rules; may be given several times.",
     ),
-    *cli.options_of(
+    *cli.make_options(
         DECLARATION,
         "description received",
         received={"callback": lambda ctx, param, text: text and _parse_time(text)},
@@ -356,7 +356,7 @@ def submit(
         else:
             prefix = "" if table is None else f"run {quote(outcome.row.declaration.tag)}: "
             print(f"cranfield: error: {sanitise(prefix + outcome.reason)}", file=sys.stderr)
-    n_accepted = sum(run.is_accepted for run in outcomes)
+    n_accepted = sum(outcome.is_accepted for outcome in outcomes)
     if n_runs > 1:
         print(f"{n_accepted:,} of {n_runs:,} runs accepted")
     _print_feedback(campaign, outcomes)
@@ -421,8 +421,8 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
     run = campaign.purge(tag, reason, id=id)
     is_shared = find_object(campaign.folder, run.object).exists()
     remark = "file kept, as another run has the same content" if is_shared else "file deleted"
-    shown_tag, team = sanitise(run.tag), sanitise(run.team)
-    print(f"purged: {shown_tag} of {team}, submitted at {run.received}: {remark}")
+    name = f"{sanitise(run.tag)} of {sanitise(run.team)}"
+    print(f"purged: {name}, submitted at {run.received}: {remark}")
 
 
 def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:

@@ -14,9 +14,9 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quote
 from cranfield.base.text import inflect, sanitise
 from cranfield.cli import options as cli
-from cranfield.cli.pool import LISTS, SheetOptions, make_sheet_options
+from cranfield.cli.pool import LIST_FORMATS, SheetOptions, make_sheet_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
-from cranfield.tabular import Table, table_from_frame
+from cranfield.tabular import Table, tabulate_frame
 
 LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of documents
 
@@ -39,7 +39,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of d
     requires=("--arranged=shuffled", "--assessors"),
 )
 @cli.make_format_option(
-    ("auto", *LISTS),
+    ("auto", *LIST_FORMATS),
     "auto",
     "Output format; auto detects it by the suffix of --output.",
     requires=LIST_CONDITIONS,
@@ -98,8 +98,8 @@ def pool(
         record = find_judgments(campaign, rules.name, version)
         qrels = read_stored_qrels(campaign, rules, record)
         negative = make_judging_policies(rules).negative
-        documents = missing = documents_pool.find_unjudged(qrels, negative=negative)
-        lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
+        documents = to_judge = documents_pool.find_unjudged(qrels, negative=negative)
+        lines.append(f"{len(to_judge):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:
         sheet_options.write(documents, seed, format, path, [])
@@ -140,24 +140,23 @@ def judgments(
         columns = {name: [getattr(record, name) for record in records] for name in schema}
         frame = pl.DataFrame(columns, {**schema, "rows": pl.Int64})
         title = f"Judgments of {sanitise(rules.name)}: {inflect(len(records), 'version')}"
-        text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
+        text = f"{tabulate_frame(frame, title).to_text() if records else title}\n"
         cli.write_listing(frame, text, format, output)
         return
     if version is None:
         raise PolicyError("QRELS requires --version, such as --version 1")
-    earlier = campaign.registry.judgments(rules.name)
+    earlier_records = campaign.registry.judgments(rules.name)
     record = campaign.add_judgments(qrels, rules.name, version=version, **options)
     rows = inflect(record.rows, "judgment")
     print(f"{rules.name}: version {quote(record.version)} of the judgments, {rows}")
-    if earlier and record not in earlier:
+    if earlier_records and record not in earlier_records:
         from cranfield.campaign.results.stored_inputs import compare_versions, read_stored_qrels
 
-        versions = [
-            read_stored_qrels(campaign, rules, version) for version in (record, earlier[-1])
-        ]
+        newest_record = earlier_records[-1]
+        versions = (read_stored_qrels(campaign, rules, r) for r in (record, newest_record))
         n_added, n_changed, n_removed = compare_versions(*versions)
         counts = f"{n_added:,} added, {n_changed:,} changed, {n_removed:,} removed"
-        print(f"compared with version {quote(earlier[-1].version)}: {counts}")
+        print(f"compared with version {quote(newest_record.version)}: {counts}")
 
 
 MAX_RUNS = 200  # maximum number of runs in the text without --all

@@ -163,7 +163,9 @@ def compare(
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     has_all_measures = joint or marks is not None
-    scores = source.load_scores(judging, all_measures=has_all_measures, has_notes=True, scale=scale)
+    scores = source.load_scores(
+        judging, has_all_measures=has_all_measures, has_notes=True, scale=scale
+    )
     scores = _split_by_replicate(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
@@ -204,12 +206,12 @@ OPTIONS_BY_RESULT = {
     "factors": "factors measures alpha scale score_files",
     "costs": "costs measures scale score_files resamples seed",
 }
-"""Options of each result other than pairwise tests, in addition to the options of judging.
+"""Options of each result other than pairwise tests; `comparing` means all options of comparisons.
 
-`comparing` stands for all options of comparisons.
+All results but `power` also have the options of judging.
 """
 
-WITH_DIRECTION_NOTES = ("corroboration", "checklist")  # with notes on the direction of scores
+RESULTS_WITH_DIRECTION = ("corroboration", "checklist")  # with notes on the direction of scores
 OUTPUT_OPTIONS = ("format", "output", "settings", "qrels", "runs")
 
 
@@ -250,7 +252,7 @@ def _compute_other_result(
         correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    has_notes = analysis in WITH_DIRECTION_NOTES
+    has_notes = analysis in RESULTS_WITH_DIRECTION
     scores: Any = source.load_scores(judging, has_notes=has_notes, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
@@ -274,7 +276,7 @@ def _write(results: Mapping[str, Any], format: str, text: str, output: str | Non
     _warn_unused_seed(results)
     cli.write(text, output)
     if format == "csv":
-        notes = dict.fromkeys(note for result in results.values() for note in result.note_lines())
+        notes = dict.fromkeys(note for result in results.values() for note in result.format_notes())
         sys.stderr.writelines(f"{sanitise(note)}\n" for note in notes)
 
 

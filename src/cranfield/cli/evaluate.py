@@ -106,7 +106,7 @@ def evaluate(
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
-        scores = source.load_scores(judging, all_measures=True)
+        scores = source.load_scores(judging, has_all_measures=True)
         for measure_scores in scores.values():
             measure_scores.flat("scores by shard cannot be summarised by system")
         _warn_of_gaps(scores)
@@ -158,7 +158,7 @@ def _write_replicates(
     if not is_exposure:
         cli.refuse_options(("by_topic",), f"cannot be combined with --as {view}")
     if view == "replicates":
-        tables = source.load_scores(judging, all_measures=True).values()
+        tables = source.load_scores(judging, has_all_measures=True).values()
         output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))
         return
     rankings = source.require_rankings(f"--as {view} requires QRELS and RUN")
@@ -445,10 +445,9 @@ def answers(
 
     judged = read_judged(answers)
     if human is not None:
-        human_labels = partial(read_judged, (human,))
-        output.write_results(
-            *_estimate_scores(judged, human_labels, measures or ANSWER_MEASURES[kind], output)
-        )
+        read_human = partial(read_judged, (human,))
+        measures = measures or ANSWER_MEASURES[kind]
+        output.write_results(*_estimate_scores(judged, read_human, measures, output))
     elif measure_list is not None:
         output.write(cf.evaluate_answers(judged, measure_list))
     else:
@@ -489,7 +488,7 @@ def _estimate_scores(
         "help": "Weights of the runs, in the order of RUN...: 0.3,0.7.",
     },
 )
-@cli.gather_options(cli.ReadingOptions, "reading", cli.in_group("Input", cli.reading_options))
+@cli.gather_options(cli.ReadingOptions, "reading", cli.set_group("Input", cli.reading_options))
 @cli.options_from("cranfield.judge", "jobs")
 @cli.own_options("metadata list=list_methods")
 @cli.output_option
@@ -524,11 +523,11 @@ def fuse(
     cranfield fuse --list
     """
     if list_methods:
-        from cranfield.tabular import format_grid, table_from_frame
+        from cranfield.tabular import format_grid, tabulate_frame
 
-        cli.write(
-            f"{format_grid(table_from_frame(cf.fusion_methods(), 'Fusion methods'))}\n", output
-        )
+        cli.refuse_listing("list_methods output", runs, "RUN")
+        table = tabulate_frame(cf.fusion_methods(), "Fusion methods")
+        cli.write(f"{format_grid(table)}\n", output)
         return
     if not runs:
         raise PolicyError("expected RUN... (two or more), or --list for the methods, got neither")

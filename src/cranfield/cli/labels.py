@@ -17,7 +17,7 @@ from cranfield.base.text import inflect, sanitise
 from cranfield.cli import options as cli
 from cranfield.collection.policies import FORMATS
 from cranfield.result import ResultSet, combine_results
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import tabulate_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,7 @@ MAX_PAIRS = 40  # maximum number of pairs of workers in text output
 @cli.gather_options(
     dict,
     "reading",
-    cli.options_of(
+    cli.make_options(
         "cranfield.assess.read_labels",
         "worker_columns grades repeats missing encoding",
         worker_columns={
@@ -158,13 +158,13 @@ def labels(
     n_hidden = workers.height - top_workers.height
     suffix = f"; {inflect(n_hidden, 'other')} not shown" if n_hidden else ""
     tables = [
-        table_from_frame(frames["grades"], "Grades", left=["grade"]),
+        tabulate_frame(frames["grades"], "Grades", left=["grade"]),
         replace(
-            table_from_frame(top_workers, f"Workers, by {method}{suffix}"),
+            tabulate_frame(top_workers, f"Workers, by {method}{suffix}"),
             notes=(
                 f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
-                " aggregated grade; without: the same proportion if grades are aggregated without"
-                " the labels of the worker",
+                " aggregated grade; without: agreement with the aggregated labels of the other"
+                " workers, of which each of m tied grades counts 1/m",
             ),
         ),
     ]
@@ -178,14 +178,14 @@ def labels(
         has_matrix = agreement.is_pairwise and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:
             title = f"Pairs of workers, {agreement.measures[0]}"
-            tables.append(table_from_frame(agreement.matrix(), title))
+            tables.append(tabulate_frame(agreement.matrix(), title))
     else:
         cli.refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
         notes.append("agreement was not measured, as all labels are by one worker")
     if gold_qrels is not None:
         frames["gold"], gold_notes = _compare_gold(consensus, gold_qrels)
         title = f"Gold grades, and grades by {method}"
-        tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
+        tables.append(tabulate_frame(frames["gold"], title, left=["gold"]))
         notes += gold_notes
     frames |= _make_pair_tables(consensus, result_output.table)
     if qrels is not None:
@@ -227,7 +227,11 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import parse_scale
 
-    return parse_scale(grades, min_grade=-(10**9)).grades
+    try:
+        return parse_scale(grades, min_grade=-(10**9)).grades
+    except PolicyError:
+        expected = "LOW..HIGH, such as 0..3, VALUE=N pairs, cut points or a pattern with a group"
+        raise PolicyError(f"--grades must be {expected}, got {quote(grades)}") from None
 
 
 def _parse_columns(
@@ -457,10 +461,11 @@ def judges(
     ]
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = all_results[-1].verdict if bounds else ()
-    combined = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
+    result_set = replace(combine_results(*all_results), heading=heading, facts=facts)
     if ppi and has_runs:
-        combined = replace(combined, frames={**combined.frames, "ppi": _make_ppi_frame(results)})
-    result_output.write(replace(combined, verdict=verdict, is_verdict_last=True))
+        frames = {**result_set.frames, "ppi": _make_ppi_frame(results)}
+        result_set = replace(result_set, frames=frames)
+    result_output.write(replace(result_set, verdict=verdict, main_tables=(), is_verdict_last=True))
 
 
 def _check_unit(ppi: str | None, has_runs: bool) -> None:

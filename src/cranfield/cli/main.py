@@ -62,7 +62,7 @@ def run() -> int:
     try:
         if os.environ.get("POLARS_MAX_THREADS") == "0":
             raise CranfieldError("POLARS_MAX_THREADS must be at least 1, got 0")
-        with cli.show_elapsed():
+        with cli.show_elapsed_time():
             status = app(standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0

@@ -138,6 +138,9 @@ def _select_needs(word: str, catalogue: list[Entry]) -> list[Entry]:
         for entry in catalogue
         if (not entry.info.needs if word == NOTHING else word.lower() in entry.info.needs.lower())
     ]
+    if not members and len(catalogue) == 1:
+        info = catalogue[0].info
+        raise MeasureError(f"{info.name} needs {info.needs or NOTHING}, not {word!r}")
     if not members:
         raise MeasureError(
             f"unknown input {word!r} in --needs; expected an input of a measure, such as lengths"

@@ -15,7 +15,7 @@ from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.cli import options as cli
 from cranfield.cli.online_logs import LOG_SETTINGS, log_options, read_log
 from cranfield.result import Result, combine_results
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import tabulate_frame
 
 
 def _parse_traffic(
@@ -178,7 +178,7 @@ def experiment(
         )
     required = {"segments": "segments", "interactions": "segments", "looks": "sequential"}
     absent = {table: f"--{name}" for table, name in required.items() if not options[name]}
-    result_output.check(cf.online.ExperimentReport.declared(), absent)
+    result_output.check(cf.online.ExperimentReport.get_columns(), absent)
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError(f"--report and --output must differ, got {quote(page)} for both")
@@ -196,13 +196,13 @@ def experiment(
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except TotalsError as error:
-            example = "VARIANT=SUCCESSES/UNITS,..., or SUM:SQUARES/UNITS of means"
-            advice = f"or give the totals by variant as --counts {example}"
+            example = "NAME=X/N,... or, for means, NAME=SUM:SQUARES/N,..."
+            advice = f"or give the totals of each variant as --counts {example}"
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")
-    parsed = [cf.online.parse_online_measure(measure) for measure in measures]
-    if result.unit != "session" and not any(("pages", "session") in m.needs for m in parsed):
+    measure_list = [cf.online.parse_online_measure(measure) for measure in measures]
+    if result.unit != "session" and not any(("pages", "session") in m.needs for m in measure_list):
         cli.warn_unused(("session_timeout",), "no requested measure uses sessions")
 
     def write_report() -> None:
@@ -231,9 +231,9 @@ def _analyse_counts(
     analysis_options = ("control", "weights", "srm", "lift", "correction", "alpha")
     if click.get_current_context().params["data"]:
         raise PolicyError("DATA cannot be combined with --counts, which replaces it")
-    applicable = {*analysis_options, "counts", "page", "format", "table", "output", "settings"}
-    applicable |= {"margins", "lower_is_better"}
-    cli.refuse_other_options(applicable, "cannot be combined with --counts")
+    applicable_options = {*analysis_options, "counts", "margins", "lower_is_better", "page"}
+    applicable_options |= {"format", "table", "output", "settings"}
+    cli.refuse_other_options(applicable_options, "cannot be combined with --counts")
     totals = parse_totals(counts)
     name = name_metric(totals)
     _check_metric_names([*margins, *lower_is_better], [name])
@@ -261,7 +261,7 @@ def _make_metrics(
     for text in metrics:
         name, sign, value = text.partition("=")
         if sign and not name.strip():
-            raise PolicyError(f"--metric must be COLUMN or NAME=COLUMN, got {quote(text)}")
+            raise PolicyError(f"--metric must be [NAME=]A[/B], got {quote(text)}")
         if name in values:
             raise PolicyError(f"metric {quote(name)} must be given only once")
         values[name] = value if sign else text
@@ -343,7 +343,7 @@ def interleave(
         cli.refuse_listing("list_methods format output", runs, "RUN")
         methods = cf.online.interleaving_methods()
         if format in {"auto", "trec"}:
-            cli.write(f"{table_from_frame(methods, 'Interleaving methods')}\n", output)
+            cli.write(f"{tabulate_frame(methods, 'Interleaving methods')}\n", output)
         else:
             write_table(methods, output or "-", format)
         return
@@ -351,7 +351,7 @@ def interleave(
         raise PolicyError("expected RUN..., or --list to list the methods, got neither")
     if impressions is None and keys is None:
         raise PolicyError(
-            "expected lists per topic (--impressions N) or a table of pages (--keys FILE), got"
+            "expected a number of lists (--impressions N) or a table of pages (--keys FILE), got"
             " neither"
         )
     interleaved_runs = cf.online.interleave_runs(reading.find_runs(None, runs), **method)
@@ -368,9 +368,7 @@ def interleave(
 @cli.settings(f"rankers expected confidence correction resamples seed {LOG_SETTINGS}")
 @click.argument("logs", metavar="LOG...", nargs=-1, type=cli.INPUT_FILE)
 @cli.own_options(
-    "votes counts",
-    votes={"requires": "!LOG !--counts !--rankers"},
-    counts={"metavar": "W,L,T"},
+    "votes counts", votes={"requires": "!LOG !--counts !--rankers"}, counts={"metavar": "W,L,T"}
 )
 @cli.options_from("cranfield.online.preference", "unit clicks", requires="LOG")
 @cli.options_from("cranfield.online.preference", "resamples seed", requires=("LOG", "--votes"))
@@ -413,7 +411,7 @@ def preference(
         topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown
         first).
     counts
-        Numbers of wins, losses and, by default 0, ties, instead of a log.
+        Numbers of wins, losses and ties (by default 0), instead of a log.
     runs
         One of the two interleaved runs, for methods that assign no teams; give the option twice.
 

@@ -13,7 +13,7 @@ from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import inflect
 from cranfield.cli import options as cli
 from cranfield.result import ResultSet
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import tabulate_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,13 +44,13 @@ def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.onlin
 # An experiment may have a table of units instead of a log.
 _LOG_GROUP: dict[str, Any] = {"group": "Log", "requires": ("LOG", "--measure")}
 
-_READING = cli.options_of(
+_READING = cli.make_options(
     "cranfield.online.read_log",
     "format on_anomaly max_pages click_actions",
     format={"flag": "--log-format"},
     **_LOG_GROUP,
 )
-_SESSIONS = cli.options_of(
+_SESSIONS = cli.make_options(
     "cranfield.online.sessionise",
     "timeout",
     timeout={"flag": "--session-timeout", "default": None},
@@ -75,8 +75,8 @@ TABLES = ("measures", *SURVIVAL)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
-    measures="Online measure, such as CTR@3; may be given several times. By default all whose"
-    " columns the log has.",
+    measures="Online measure, such as CTR@3; may be given several times. By default all"
+    " measures whose columns the log has.",
     by="Column by which to group pages; may be given several times. By default the whole log is"
     " one group.",
     labels="Table with the columns page and label, for measures of good abandonment.",
@@ -127,14 +127,14 @@ def measure(
         cli.refuse_listing("list_measures format table output", logs, "LOG")
         catalogue = cf.online.catalogue()
         columns = ("measure", "kind", "parameters", "description", "needs")
-        tables = [table_from_frame(catalogue.select(columns), "Online measures")]
+        tables = [tabulate_frame(catalogue.select(columns), "Online measures")]
         result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
         raise PolicyError("expected LOG, or --list to list the measures, got neither")
     if totals:
-        applicable = ("logs", "totals", "format", "table", "output", "settings")
-        cli.refuse_other_options(applicable, "cannot be combined with --totals")
+        applicable_options = ("logs", "totals", "format", "table", "output", "settings")
+        cli.refuse_other_options(applicable_options, "cannot be combined with --totals")
         if len(logs) > 1:
             raise PolicyError(f"--totals requires a single table, got {len(logs)} files")
         result_output.write(cf.online.coec_of_totals(logs[0]))
@@ -145,7 +145,7 @@ def measure(
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
     wide_frame = values.wide() if by else units.drop("total", "count")
-    tables = [table_from_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
+    tables = [tabulate_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
     if survival:
@@ -155,7 +155,7 @@ def measure(
             raise PolicyError(f"--survival requires a measure of time (TimeToClick), got {got}")
         for name, frame in concatenate_survival_tables(log, times).items():
             title, n_keys = SURVIVAL[name]
-            tables.append(table_from_frame(frame, title))
+            tables.append(tabulate_frame(frame, title))
             frames[name] = frame, frame.columns[:n_keys]
         notes += [INDEPENDENCE_NOTE] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
@@ -263,20 +263,18 @@ def train(
     short_lists = parameters.filter(pl.len().over("model", "parameter") <= MAX_VALUES)
     n_hidden = parameters.height - short_lists.height
     title = f"Parameters; {inflect(n_hidden, 'value')} omitted" if n_hidden else "Parameters"
-    table = table_from_frame(short_lists, title, places={"hits": 1, "trials": 1})
+    table = tabulate_frame(short_lists, title, places={"hits": 1, "trials": 1})
     tables = [*evaluation.tables()[:1], table]
     if base_model is not None:
         frames["gain"] = compute_perplexity_gains(fits, base_model, test_log, **resampling)
-        tables.append(
-            table_from_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI")
-        )
+        tables.append(tabulate_frame(frames["gain"], f"Perplexity gain over {base_model}, 95% CI"))
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
             got = ", ".join(str(fit.model) for fit in fits)
             raise PolicyError(f"--qrels requires a model of relevance, such as DBN, got {got}")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
-        tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
+        tables.append(tabulate_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]
     notes += [f"evaluated on {test_log!r}" if held_out else "evaluated on the training pages"]
     notes += [] if path is None else [f"{fits[0].model} written to {path}"]

@@ -15,9 +15,9 @@ from cranfield.base.text import inflect
 from cranfield.cli import options as cli
 from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.result import WRITERS, ResultSet, check_table
-from cranfield.tabular import table_from_frame
+from cranfield.tabular import tabulate_frame
 
-LISTS = ("trec", "tsv", "csv", "jsonl")  # formats of documents to judge
+LIST_FORMATS = ("trec", "tsv", "csv", "jsonl")  # formats of documents to judge
 
 LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
 """Conditions under which documents are listed; a judged sample gives a report instead."""
@@ -75,8 +75,8 @@ def make_sheet_options(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
     }
     sheets = "cranfield.assess.sheets"
     return (
-        *cli.options_of(sheets, "arranged assessors", requires=conditions, assessors=assessors),
-        *cli.options_of(sheets, "by overlap", requires="--assessors"),
+        *cli.make_options(sheets, "arranged assessors", requires=conditions, assessors=assessors),
+        *cli.make_options(sheets, "by overlap", requires="--assessors"),
     )
 
 
@@ -117,9 +117,9 @@ def parse_strata(text: str) -> dict[int, int | float]:
 _TOPIC = ("topic",)
 KEYS = {"topics": _TOPIC, "systems": ("system",), "stops": ("topic", "rule"), "relevant": _TOPIC}
 
-NO_PVALUE = (
-    "RecallTest stops too early more often than 1 - confidence, as the smallest of many p-values is"
-    " not a valid p-value"
+RECALL_TEST_NOTE = (
+    "RecallTest may stop too early with a probability above 1 - confidence, as the smallest of"
+    " several p-values is not a valid p-value"
 )
 
 
@@ -160,7 +160,7 @@ NO_PVALUE = (
     (
         *cli.reading_options,
         cli.subtopics_option,
-        *cli.options_of(
+        *cli.make_options(
             "cranfield.read_qrels", "ungraded", ungraded={"default": "drop", "requires": "--judged"}
         ),
     ),
@@ -168,7 +168,7 @@ NO_PVALUE = (
 @cli.options_from("cranfield.judge", "jobs")
 @cli.own_options(
     "format table",
-    format={"type": click.Choice(["auto", *LISTS, *sorted(SAMPLING_COLUMNS), *WRITERS])},
+    format={"type": click.Choice(["auto", *LIST_FORMATS, *sorted(SAMPLING_COLUMNS), *WRITERS])},
 )
 @cli.output_option
 def pool(
@@ -197,8 +197,9 @@ def pool(
     """Pool runs: list documents to judge, or report the judgments so far.
 
     RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
-    documents; otherwise, and for a judged sample, a report is written. The next documents depend
-    only on the runs, the judgments and the options: judging can be interrupted and resumed.
+    documents; otherwise, and for a judged sample, a report (or prels, xqrels) is written. The next
+    documents depend only on the runs, the judgments and the options: judging can be interrupted and
+    resumed.
 
     Parameters
     ----------
@@ -232,7 +233,8 @@ def pool(
         Output format: trec, tsv, csv or jsonl for documents; prels or xqrels for judgments of a
         sample; text, markdown, latex, html, csv or json for reports.
     table
-        Write this table of a report only: topics, systems, stops, relevant.
+        Write only this table of a report: topics, systems (with --judged), stops (with --stop) or
+        relevant (with --sample).
 
     Examples
     --------
@@ -282,7 +284,7 @@ def pool(
         documents = documents_pool.find_unjudged(qrels) if unjudged else None
         if documents is not None and qrels is not None:
             n_judged = len(documents_pool) - len(documents)
-            _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
+            _warn_of_judgments(len(qrels) - n_judged)
     if is_list:
         paths = [judged, *cli.list_run_paths(run_list)]
         sheet_options.write(documents, seed, format, output, paths)
@@ -302,7 +304,7 @@ def pool(
 def _check_output(
     format: str, table: str | None, tables: Sequence[str], *, is_list: bool, is_sample: bool
 ) -> None:
-    formats = LISTS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
+    formats = LIST_FORMATS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
     if format not in {"auto", *formats}:
         noun = "documents to judge" if is_list else "this report"
         noun = "estimates from a judged sample" if is_sample and not is_list else noun
@@ -335,12 +337,12 @@ def _report_pool(
     if is_judged:
         unjudged = pool.find_unjudged(qrels)
         n_judged = len(pool) - len(unjudged)
-        heading.append(f"{n_judged:,} are judged, {len(unjudged):,} are not")
-        _warn_of_judgments(0 if qrels is None else len(qrels) - n_judged, "outside the pool")
+        heading.append(f"{n_judged:,} judged, {len(unjudged):,} unjudged")
+        _warn_of_judgments(0 if qrels is None else len(qrels) - n_judged)
         pool_facts["judged"] = n_judged
         pool_frames = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
     frames = frames or pool_frames
-    tables = [table_from_frame(frame, name.capitalize()) for name, frame in frames.items()]
+    tables = [tabulate_frame(frame, name.capitalize()) for name, frame in frames.items()]
     frames_with_keys = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     return ResultSet([*heading, *lines], tables, frames_with_keys, {**pool_facts, **facts})
 
@@ -389,7 +391,7 @@ def _report_stopping(
         for rule in rules
     ]
     if any(rule.name == "RecallTest" for rule in rules):
-        lines.append(f"note: {NO_PVALUE}")
+        lines.append(f"note: {RECALL_TEST_NOTE}")
     return {"stops": rows}, lines, {}
 
 
@@ -404,22 +406,22 @@ def _rank_documents(
     """List the next or the first documents by a method; warn of unused judgments."""
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
-        _warn_of_judgments(documents.n_outside, "outside the pool")
-        _warn_of_judgments(
-            documents.n_ahead, "ignored, as the method has not reached the documents"
-        )
-        _warn_of_judgments(documents.n_negative, "with a grade below 0, counted as not relevant")
+        _warn_of_judgments(documents.n_outside)
+        _warn_of_judgments(documents.n_ahead, "of documents that the method has not reached")
+        _warn_of_judgments(documents.n_negative, "with a grade below 0", "counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:
         n_unjudged = len(pool.find_unjudged(qrels))
-        _warn_of_judgments(len(qrels) - len(pool) + n_unjudged, "outside the pool")
+        _warn_of_judgments(len(qrels) - len(pool) + n_unjudged)
         if n_unjudged:
             unjudged = inflect(n_unjudged, "unjudged document")
             warn(f"{method} treats {unjudged} of the pool as not relevant")
     return order.filter(order["place"] <= min(budget or 0, len(pool)))
 
 
-def _warn_of_judgments(n_judgments: int, description: str) -> None:
+def _warn_of_judgments(
+    n_judgments: int, description: str = "outside the pool", effect: str = "ignored"
+) -> None:
     if n_judgments:
-        warn(f"judgments {description}: {n_judgments:,}")
+        warn(f"{effect}: {inflect(n_judgments, 'judgment')} {description}")

@@ -37,8 +37,7 @@ COMPARISON_SETTINGS = (
 @cli.comparing_options
 @cli.options_from("cranfield.report", "scales")
 @cli.own_options(
-    "judges=labels",
-    labels={"metavar": "JUDGE", "type": cli.INPUT_FILE, "requires": "QRELS RUN"},
+    "judges=labels", labels={"metavar": "JUDGE", "type": cli.INPUT_FILE, "requires": "QRELS RUN"}
 )
 @cli.options_from("cranfield.assess.compare_judges", "clip", requires="--judges")
 @cli.judging_options
@@ -95,8 +94,8 @@ def report(
     files = [source.qrels, *cli.list_run_paths(run_list), *label_files]
     judge_results: list[Any] = []
     if judges:
-        excluded = ("rel", "aspects", *cli.READING_NAMES)
-        options = {name: value for name, value in judging.items() if name not in excluded}
+        excluded_options = ("rel", "aspects", *cli.READING_NAMES)
+        options = {name: value for name, value in judging.items() if name not in excluded_options}
         measures = [scores.definition or name for name, scores in results.items()]
         data = (run_list, human_qrels, judges, measures)
         judge_results.append(cf.assess.compare_judges(human_qrels, judges, clip=clip))
@@ -140,7 +139,7 @@ def list_command_words(context: click.Context, output: str = "--output") -> list
                 if isinstance(value, list | tuple)
                 else [str(value)]
             )
-            # An option that is given only once has all items in one word.
+            # An option that may be given only once has all items in one word.
             texts = items if param.multiple else [",".join(items)]
             option_words += [word for item in texts for word in (flag, item)]
     return [*words, output, OUTPUT, *option_words]
@@ -153,7 +152,7 @@ class ChartOptions:
     Attributes
     ----------
     systems
-        System to show; may be given several times, and must be twice for charts of two systems.
+        System to show; may be given several times, and twice for charts of two systems.
     topic
         Topic of the chart `precision-recall`; by default the mean over topics.
     reference
@@ -209,17 +208,17 @@ PYTHON_FUNCTIONS = {
 """Functions of results whose charts no command draws, by the class of the result."""
 
 
-def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -> None:
-    if not is_set or context.resilient_parsing:
+def _list_charts(context: click.Context, param: click.Parameter, is_requested: bool) -> None:
+    if not is_requested or context.resilient_parsing:
         return
     from cranfield.reporting.charts.registry import CHARTS, COMMAND_SUBJECTS
 
-    studies = "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():"
-    others = "Charts in Python only, such as log.plot.clicks():"
+    study_heading = "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():"
+    python_heading = "Charts in Python only, such as log.plot.clicks():"
     lines = [
         f"{k:18}{chart.summary}" for k, chart in CHARTS.items() if chart.subject in COMMAND_SUBJECTS
     ]
-    for heading, sources in ((studies, STUDY_COMMANDS), (others, PYTHON_FUNCTIONS)):
+    for heading, sources in ((study_heading, STUDY_COMMANDS), (python_heading, PYTHON_FUNCTIONS)):
         charts = [(name, chart) for name, chart in CHARTS.items() if chart.subject in sources]
         lines += ["", heading]
         lines += [f"{name:18}{sources[chart.subject]}: {chart.summary}" for name, chart in charts]
@@ -244,7 +243,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 @cli.gather_options(
     ChartOptions,
     "chart_options",
-    cli.options_of(
+    cli.make_options(
         f"{__name__}.ChartOptions",
         "only=systems topic reference length grades",
         group="Chart",

@@ -71,8 +71,8 @@ def collection(
     if depth is None and pool["contributors"] == "judged":
         raise PolicyError("contributors: judged in --settings requires --pool-depth")
     depths = [] if depth is None else pool["depths"] or []
-    if deeper := ",".join(str(d) for d in depths if d > depth):
-        raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
+    if excess := ",".join(str(d) for d in depths if d > depth):
+        raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {excess}")
     [choice] = cli.read_choices([test], sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.uses_shards:
@@ -94,7 +94,7 @@ def collection(
         scores, studies = _study_judgments(source, pool, options)
     for measure_scores in scores.values():
         studies += _study_topics(measure_scores, sampling, target, options, notes)
-    options.write_studies(*studies, notes=notes, facts_by_result=True)
+    options.write_studies(*studies, notes=notes, separates_facts=True)
 
 
 def _study_topics(
@@ -150,8 +150,8 @@ def _study_judgments(
     scores = cf.score(judged.condense() if lists == ("condensed",) else judged, measures)
     scores.warn()
     rel = options.judging["rel"] or 1
-    common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel}
-    pool_options = {"depth": pool["pool_depth"], "others": pool["others"], **common}
+    judgment_options = {"contributors": contributors, "lists": lists, "rel": rel}
+    pool_options = {"depth": pool["pool_depth"], "others": pool["others"], **judgment_options}
     teams_by_unit = {} if pool["teams"] is None else {"team": pool["teams"]}
     studies: list[Result] = [
         options.run_study(
@@ -164,8 +164,9 @@ def _study_judgments(
         )
         for unit, teams in {**teams_by_unit, "run": None}.items()
     ]
-    common["pool_depth"] = pool["pool_depth"]
-    return scores, [*studies, cf.meta.pool_depths(judged, None, measures, pool["depths"], **common)]
+    judgment_options["pool_depth"] = pool["pool_depth"]
+    depth_study = cf.meta.pool_depths(judged, None, measures, pool["depths"], **judgment_options)
+    return scores, [*studies, depth_study]
 
 
 def parse_lists(text: str) -> tuple[str, ...]:
@@ -276,7 +277,7 @@ def measures(
         Simple measure to trust (gold measure), with which the agreement of the other measures is
         reported; may be given several times.
     preferences
-        CSV file of preferences of people between two runs: topic, first, second, preferred.
+        Table of preferences of people between two runs: topic, first, second, preferred.
 
     Examples
     --------
@@ -303,11 +304,13 @@ def measures(
         all_scores, notes = complete_scores(align_scores(all_scores), missing)
         scores = {name: all_scores[name] for name in scores}
     # Quick studies come first, so that an invalid file of preferences fails at once.
-    quick: list[Result] = [cf.meta.correlate(scores, method=coefficient)] if len(scores) > 1 else []
+    quick_studies: list[Result] = []
+    if len(scores) > 1:
+        quick_studies.append(cf.meta.correlate(scores, method=coefficient))
     if gold_names:
-        quick.append(cf.meta.concordance(all_scores, gold_names))
+        quick_studies.append(cf.meta.concordance(all_scores, gold_names))
     if preferences:
-        quick.append(cf.meta.predictive_power(scores, preferences, majority=majority))
+        quick_studies.append(cf.meta.predictive_power(scores, preferences, majority=majority))
     n_topics = len(next(iter(scores.values())).topics)
     sample_sizes = sizes or [size for size in SIZES if size <= n_topics // 2] or None
     sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
@@ -323,7 +326,7 @@ def measures(
     result = options.run_study(label, cf.meta.discriminative_power, scores, part=label, **tests)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
-    options.write_studies(result, *swaps, *quick, facts_by_result=True, **facts)
+    options.write_studies(result, *swaps, *quick_studies, separates_facts=True, **facts)
 
 
 def _compute_scores(
@@ -340,7 +343,7 @@ def _compute_scores(
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, measures=[*labels]).load_scores(judging, all_measures=True)
+    scores = replace(source, measures=[*labels]).load_scores(judging, has_all_measures=True)
     # Files of scores may lack the name of the measure.
     all_scores = {name or "scores": table for name, table in scores.items()}
     if not source.score_files or cli.is_set("measures"):
@@ -374,7 +377,7 @@ def _name_folders(names: Iterable[str]) -> dict[str, str]:
 @cli.own_options("graded collections", graded={"requires": "!--rel"})
 @cli.change_options(("max_grade",), requires=("--graded",))
 @cli.change_options(("chart",), requires=("!--collections",))
-@cli.make_study_options(seed=False)
+@cli.make_study_options(has_seed=False)
 def scales(
     qrels: str,
     runs: tuple[str, ...],
@@ -414,21 +417,21 @@ def scales(
     rel = judging.pop("rel")
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with study scales")
     options.check_table(cf.meta.ScaleStudy)
-    others = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
-    if qrels in others:
+    other_collections = cli.parse_pairs(collections, "setting collections", "QRELS: RUNS")
+    if qrels in other_collections:
         raise PolicyError(f"setting collections must not repeat QRELS {quote(qrels)}")
-    cli.refuse_overwriting([options.result_output.output], others)
+    cli.refuse_overwriting([options.result_output.output], other_collections)
     # Options are checked before files are read.
     scale_options = parse_scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha)
     scale_options.check_feasibility(1, 2)
-    inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
+    inputs = {qrels: runs, **{name: (runs,) for name, runs in other_collections.items()}}
     judged = {
         name: cli.compute_from_runs(cf.judge, name, files, **judging)
         for name, files in inputs.items()
     }
     if not graded:
         judged = {name: runs.binarise(1 if rel is None else rel) for name, runs in judged.items()}
-    data = judged if others else judged[qrels]
+    data = judged if other_collections else judged[qrels]
     scaling: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
     options.write_studies(
         options.run_study("scales", cf.meta.study_scales, data, measures or MEASURES, **scaling)
@@ -470,6 +473,6 @@ def prediction(
     cranfield study prediction scores.csv predictors.csv
     cranfield study prediction bm25=bm25.eval predictors.csv -m AP --format csv
     """
-    result_output.check(cf.meta.Prediction.declared())
+    result_output.check(cf.meta.Prediction.get_columns())
     tables = cf.read_scores(scores[0] if len(scores) == 1 else scores, measure=measure)
     result_output.write(cf.meta.prediction(tables, predictions, **rules))

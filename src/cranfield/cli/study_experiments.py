@@ -13,7 +13,7 @@ from cranfield.cli import options as cli
 from cranfield.result import Result
 
 TOPIC_TESTS = ("anova-1", "anova-2", "anova-2f")  # default tests of scores by topic
-SHARD_TESTS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")  # and by shard
+SHARD_TESTS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")  # by topic and shard
 
 
 @cli.command(
@@ -91,31 +91,23 @@ def tests(
     if false_positives is not None:
         check_null(choices, null)
     scores, by_shard = _evaluate_shards(source, shard_map or shards, options)
-    common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
-    common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
-    splits = options.run_study(
-        "splitting topics", cf.meta.split_topics, scores, names, part="splits", **split | common
-    )
+    settings: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
+    settings |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
+    split |= settings | {"part": "splits"}
+    splits = options.run_study("splitting topics", cf.meta.split_topics, scores, names, **split)
     studies: list[Result] = [splits]
-    common["sizes"] = splits.sizes
+    settings["sizes"] = splits.sizes
     names = tuple(test for test in splits.tests if not is_bound(test))
     if false_positives is not None:
-        extra: dict[str, Any] = {
-            "part": "false-positives",
-            "null": null,
-            "repeats": false_positives,
-        }
-        label = "estimating Type I error rates"
-        studies.append(
-            options.run_study(label, cf.meta.false_positives, scores, names, **common, **extra)
-        )
+        part, label = "false-positives", "estimating Type I error rates"
+        null_settings = settings | {"null": null, "repeats": false_positives, "part": part}
+        study = options.run_study(label, cf.meta.false_positives, scores, names, **null_settings)
+        studies.append(study)
     if power is not None:
-        extra = {"part": "power", "population": population, "repeats": power}
-        label = "estimating power"
-        studies.append(
-            options.run_study(label, cf.meta.power_of_tests, scores, names, **common, **extra)
-        )
-    options.write_studies(*studies, facts_by_result=True)
+        power_settings = settings | {"population": population, "repeats": power, "part": "power"}
+        label, function = "estimating power", cf.meta.power_of_tests
+        studies.append(options.run_study(label, function, scores, names, **power_settings))
+    options.write_studies(*studies, separates_facts=True)
 
 
 def _evaluate_shards(
@@ -129,9 +121,9 @@ def _evaluate_shards(
         raise PolicyError("--shards and shard-map require QRELS and RUN, got --scores")
     rankings = source.require_rankings()
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with scores by shard")
-    excluded = ("rel", *cli.DOCUMENT_OPTIONS)
+    excluded_options = ("rel", *cli.DOCUMENT_OPTIONS)
     judging = cli.omit_reading(options.judging)
-    judging = {name: value for name, value in judging.items() if name not in excluded}
+    judging = {name: value for name, value in judging.items() if name not in excluded_options}
     judging |= {"shards": shards, "seed": options.seed}
     measures = options.parse_measures(source.measures)
     run_list, qrels = options.find_inputs(*rankings)
@@ -172,14 +164,14 @@ def interleaving(
     cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
     cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
     """
-    allowed = ("ties", "topics")
-    refused = {*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS}.difference(allowed)
-    cli.refuse_options(refused, "cannot be combined with simulated users")
-    measure, *others = options.parse_measures(measures)
-    if others:
-        raise PolicyError(f"expected a single --measure, got {1 + len(others)}")
+    allowed_options = ("ties", "topics")
+    refused_options = {*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS}.difference(allowed_options)
+    cli.refuse_options(refused_options, "cannot be combined with simulated users")
+    measure, *other_measures = options.parse_measures(measures)
+    if other_measures:
+        raise PolicyError(f"expected a single --measure, got {1 + len(other_measures)}")
     options.check_table(cf.meta.Sensitivity)
-    simulation |= options.select_policies("rel", "compat", *allowed)
+    simulation |= options.select_policies("rel", "compat", *allowed_options)
     inputs = options.find_inputs(qrels, runs)
     study = cf.meta.interleaving_sensitivity
     options.write_studies(
@@ -208,7 +200,7 @@ RUN_OPTIONS = {
 @cli.own_options("other_qrels test")
 @cli.make_measures_option(("AP", "nDCG@10", "P@10"))
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
-@cli.make_study_options(resumable=False)
+@cli.make_study_options(is_resumable=False)
 def reproduction(
     qrels: str,
     other_qrels: str | None,
@@ -243,11 +235,11 @@ def reproduction(
 
     cli.refuse_options(("on_bad_run",), "cannot be used, as every run is required")
     roles = ("baseline", "advanced")
-    original, repeat = (
+    original_runs, repeat_runs = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}
         for side in ("original_", "")
     )
-    if not original or set(original) != set(repeat):
+    if not original_runs or set(original_runs) != set(repeat_runs):
         names = [f"--{name.replace('_', '-')}" for name, path in runs.items() if path is not None]
         raise PolicyError(
             "expected an original run and its repetition: --original-baseline and --baseline,"
@@ -255,7 +247,7 @@ def reproduction(
             f" {' and '.join(names) or 'none'}"
         )
     pair = "--original-baseline and --original-advanced"
-    absent = {} if len(original) == 2 else {"effects": pair}
+    absent = {} if len(original_runs) == 2 else {"effects": pair}
     same_topics = "runs of the same topics, without --other-qrels"
     absent |= {} if other_qrels is None else dict.fromkeys(("order means", "orders"), same_topics)
     options.check_table(cf.meta.Reproduction, absent=absent)
@@ -268,7 +260,8 @@ def reproduction(
     judging["test"] = check_test(test or ("t" if is_paired else "welch"), is_paired=is_paired)
     judging["qrels"] = reading.read_qrels(qrels, subtopics)
     sides = [
-        {role: reading.read_run(path) for role, path in side.items()} for side in (original, repeat)
+        {role: reading.read_run(path) for role, path in side.items()}
+        for side in (original_runs, repeat_runs)
     ]
     if other_qrels is None:
         options.write_studies(cf.meta.reproduce(*sides, p=persistence, **judging))

@@ -20,7 +20,7 @@ from cranfield.sources.schemas import (
     FileColumn,
     declare_optional,
     make_line_schema,
-    refuse_negative,
+    suspect_negative,
 )
 from cranfield.sources.values import ID, NUMBER
 
@@ -67,7 +67,7 @@ _LENGTHS = replace(
         FileColumn("length", NUMBER),
         mapping=make_pair_reader("doc", "length"),
         suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
-        | refuse_negative("length"),
+        | suspect_negative("length"),
     ),
     decisive=("status", "unit of measurement"),
 )
@@ -78,7 +78,7 @@ _GROUPS = make_line_schema(
     declare_optional("weight", NUMBER),
     mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
-    | refuse_negative("weight"),
+    | suspect_negative("weight"),
 )
 
 

@@ -167,7 +167,7 @@ class Sharding(ABC):
         if not isinstance(docs, pl.Series):
             docs = [docs] if isinstance(docs, str) else list(docs)
         if not (isinstance(docs, pl.Series) and docs.dtype == pl.String and not docs.null_count()):
-            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allow_empty=True).frame[
+            docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allows_empty=True).frame[
                 "doc"
             ]
         return self._look_up_shards(docs)

@@ -666,7 +666,7 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     parsed = parse_measures(measures)
     for measure in parsed:
         if not isinstance(judged, measure.data_class):
-            text_measures = REGISTRY.where(kind=KINDS[2]).items()
+            text_measures = REGISTRY.select(kind=KINDS[2]).items()
             names = [name for name, m in text_measures if isinstance(judged, m.data_class)]
             hint = f"; expected one of: {', '.join(names)}" if names else ""
             reason = (

@@ -212,7 +212,7 @@ def fusion_methods() -> pl.DataFrame:
     >>> fusion_methods().filter(pl.col("method") == "RRF").select("uses", "parameters").rows()
     [('ranks', 'k=60')]
     """
-    return FUSIONS.table(
+    return FUSIONS.tabulate(
         "method",
         {
             "uses": lambda kind: "scores" if kind.uses_scores else "ranks",

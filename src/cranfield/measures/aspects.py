@@ -196,7 +196,7 @@ class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
-        return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
+        return self.mean(scores, np.array(weights.compute_proportions(names))[:, None, None])
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Average scores of shape (aspects, topics, systems) with weights (aspects, 1, 1)."""

@@ -272,7 +272,7 @@ class Measure(Spec):
         return cls.info.at_parameter == "cutoff" and cls.info.at_usage != "none"
 
     @classmethod
-    def parameter_names(cls) -> list[str]:
+    def list_parameter_names(cls) -> list[str]:
         """Return the names of the parameters, with `cutoff` and `judged_only` last."""
         common = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
         own = [name for name in cls.parameters if name not in common]
@@ -400,7 +400,7 @@ class Measure(Spec):
         value = getattr(self, self.info.at_parameter)
         value_text = format_short(value) if isinstance(value, float) else value
         suffix = "" if value is None else f"@{value_text}"
-        return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
+        return self.base_name() + self.format_settings(self.info.at_parameter) + suffix
 
 
 @cache

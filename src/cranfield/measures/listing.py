@@ -76,7 +76,7 @@ class Entry:
     @property
     def parameters(self) -> dict[str, ParameterInfo]:
         infos = {}
-        for name in self.measure_class.parameter_names():
+        for name in self.measure_class.list_parameter_names():
             parameter = self.measure_class.parameters[name]
             value = None if self.measure is None else format_value(getattr(self.measure, name))
             infos[name] = ParameterInfo(format_value(parameter.default), parameter.doc, value)

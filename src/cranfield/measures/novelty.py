@@ -247,7 +247,7 @@ class _NoveltyMeasure(IntentMeasure):
 
     alpha: float = parameter(
         0.5,
-        number(0, 1, open_high=True),
+        number(0, 1, excludes_high=True),
         "proportion by which each earlier answer to an intent reduces the gain of an answer to it",
     )
 

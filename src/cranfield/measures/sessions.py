@@ -19,7 +19,7 @@ from cranfield.measures.gains import Gain, GainMeasure, allow_word, check_grade_
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
-_POSITIVE = number(0, open_low=True)
+_POSITIVE = number(0, excludes_low=True)
 
 
 def click_u(
@@ -226,7 +226,7 @@ class ClickU(Measure):
         return Rows(clicks.cell, clicks.rank, clicks.grade, judged.shape).total(terms)
 
 
-_BASE = number(1, open_low=True)
+_BASE = number(1, excludes_low=True)
 
 
 @dataclass(frozen=True, eq=False)

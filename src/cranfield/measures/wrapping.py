@@ -59,7 +59,7 @@ class Wrapper(Measure):
                 f" which is computed from {self.inner.data_class.noun}"
             )
         vars(self)["explicit"] = frozenset(options)
-        for name in self.parameter_names():
+        for name in self.list_parameter_names():
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
         self.check(self.inner)
@@ -94,8 +94,8 @@ class Wrapper(Measure):
             raise MeasureError(f"{name}: expected a measure {expected}, got {inner}")
 
     @classmethod
-    def parameter_names(cls) -> list[str]:
-        """Return the names of the outer parameters, without `cutoff` and `judged_only`."""
+    def list_parameter_names(cls) -> list[str]:
+        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -115,7 +115,7 @@ class Wrapper(Measure):
         """Return the measure with other parameters, its own or those of the inner measure."""
         if arguments:
             return super().__call__(*arguments)
-        names = self.parameter_names()
+        names = self.list_parameter_names()
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
         options = {name: parameters.get(name, value) for name, value in self.get_options().items()}
         inner = self.inner(**inner_parameters) if inner_parameters else self.inner
@@ -132,7 +132,7 @@ class Wrapper(Measure):
         return super().uses_highest_grade or self.inner.uses_highest_grade
 
     def get_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.parameter_names()}
+        return {name: getattr(self, name) for name in self.list_parameter_names()}
 
     def __str__(self) -> str:
         settings = [

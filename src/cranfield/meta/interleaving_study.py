@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.kinds import Integer, OneOf, check_arguments
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.streams import draw_uniforms, make_stream
 from cranfield.base.text import format_names, inflect
 from cranfield.collection.files.many_runs import read_runs
@@ -305,7 +305,9 @@ def _estimate_from_signs(
     if not n_decided:
         return (np.nan,) * 3 + (0.0,) + (np.inf,) * 3
     proportion = counts[0] / n_decided
-    low, high = (float(bound) - 0.5 for bound in compute_wilson(proportion, n_decided, quantile))
+    low, high = (
+        float(bound) - 0.5 for bound in compute_wilson_intervals(proportion, n_decided, quantile)
+    )
     impressions = (
         impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
         for bound in _order_bounds(proportion - 0.5, low, high)

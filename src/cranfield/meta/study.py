@@ -68,7 +68,7 @@ class Study(Result):
         import polars as pl
 
         frames = {}
-        tables = zip(self.declared().items(), self.table_attributes, strict=True)
+        tables = zip(self.get_columns().items(), self.table_attributes, strict=True)
         for (table, columns), attribute in tables:
             value = getattr(self, attribute)
             frame = value() if callable(value) else value

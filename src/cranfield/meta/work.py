@@ -119,7 +119,7 @@ class ResultsFolder:
                         f"{path} contains {quote(files[0])}, but no study.json; choose another"
                         " folder"
                     )
-                with open_atomically(settings_file, new=True) as out:
+                with open_atomically(settings_file, keeps_existing=True) as out:
                     out.write(json.dumps(settings, indent=1, ensure_ascii=False).encode() + b"\n")
             content = settings_file.read_bytes()
         except CranfieldError:

@@ -24,7 +24,7 @@ from cranfield.significance.comparison.compared_pairs import ALPHABET, name_grou
 from cranfield.significance.comparison.result import PairwiseComparison, choose_decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE
-from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
+from cranfield.tabular import NO_VALUE, Cell, Table, tabulate_frame
 
 
 @dataclass(frozen=True)
@@ -426,7 +426,7 @@ def _make_result_table(results: Any, places: int | None, options: Sequence[str])
         raise PolicyError(f"{options[0]} requires an evaluation or scores, got {kind}")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
-        return table_from_frame(results, "", places=4 if places is None else places)
+        return tabulate_frame(results, "", places=4 if places is None else places)
     if isinstance(results, PairwiseComparison):
         return results.as_table(places=places)
     return results.as_table()

@@ -99,7 +99,7 @@ def to_rich_table(table: Table) -> RichTable:
     )
     for k, cell in enumerate(map(as_cell, table.head)):
         rich.add_column(Text(sanitise(cell.text)), justify="left" if k in table.left else "right")
-    for index, row in enumerate(table.cells()):
+    for index, row in enumerate(table.to_cells()):
         if index in table.rules:
             rich.add_section()
         is_bold = all(cell.bold for cell in row)

@@ -107,7 +107,7 @@ def required_scale(name: str) -> Scale:
     Traceback (most recent call last):
     cranfield.PolicyError: unknown statistic or test 'medain'; did you mean ...?
     """
-    return STATISTICS_AND_TESTS.named(str(name).replace("'", "")).scale
+    return STATISTICS_AND_TESTS.find_component(str(name).replace("'", "")).scale
 
 
 def admits(scale: Scale | str, name: str) -> bool:

@@ -33,7 +33,7 @@ from cranfield.base.text import (
     suggest_names,
 )
 from cranfield.scores.averages import Averages, fill_missing
-from cranfield.sources.values import convert_whole_float as plain_id
+from cranfield.sources.values import to_integer as plain_id
 from cranfield.tabular import FrameMixin, render_frame
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from cranfield.sources.schemas import (
     declare_optional,
     split_at_tabs,
 )
-from cranfield.sources.summaries import refuse_totals
+from cranfield.sources.summaries import suspect_totals
 from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, ValueKind, accept_any, is_absent, parse_number
 
@@ -117,7 +117,7 @@ _SESSIONS = Schema(
         declare_optional("time", replace(SECONDS, missing=accept_any), "time of query"),
     ),
     mapping=read_mapping_columns,
-    suspicions=refuse_totals("session"),
+    suspicions=suspect_totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",

@@ -21,13 +21,13 @@ from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Schema, fold_name
-from cranfield.sources.values import NAME, NUMBER, WHOLE, is_absent
+from cranfield.sources.values import INTEGER, NAME, NUMBER, is_absent
 
 _TESTS = Schema(
     "table of published tests",
     (
         schemas.FileColumn("t", NUMBER),
-        schemas.FileColumn("topics", WHOLE, "number of topics"),
+        schemas.FileColumn("topics", INTEGER, "number of topics"),
         schemas.declare_optional("name", NAME, "name of a test"),
         schemas.declare_optional("test", NAME),
         schemas.declare_optional("alternative", NAME),

@@ -363,8 +363,8 @@ def find_test(name: Any) -> Test:
     ('anova-2', 'glm')
     """
     if isinstance(name, str) and "(" in name:
-        return TESTS.named(name.partition("(")[0]).with_parameters(name)
-    return TESTS.named(name)
+        return TESTS.find_component(name.partition("(")[0]).with_parameters(name)
+    return TESTS.find_component(name)
 
 
 def get_default_test(n_systems: int, axis: str = "") -> Test:

@@ -332,7 +332,7 @@ def identify_archive(stream: IO[bytes]) -> tuple[str, list[str]]:
     kind = "tar" if head[_TAR_MAGIC_OFFSET:] == b"ustar" else ""
     kind = "zip" if head.startswith(b"PK\x03\x04") else kind
     names: list[str] = []
-    # The archive may be damaged in any way; the caller refuses archives of files anyway.
+    # A damaged archive may be identified without names; the caller refuses all archives.
     with suppress(Exception):
         if kind == "zip":
             from zipfile import ZipFile
@@ -391,7 +391,7 @@ def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
 
 
 def compress_by_suffix(data: bytes, path: str) -> bytes:
-    """Compress data by the suffix of its file, such as `.gz`; return other data unchanged."""
+    """Compress data if the suffix of a path is that of a compressed file, such as `.gz`."""
     compressor = find_compressor(path)
     return data if compressor is None else compressor(data)
 

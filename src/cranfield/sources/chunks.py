@@ -67,7 +67,7 @@ _COMPRESSION_RATIO = 10
 
 
 SAVE_WORKBOOK = "save the sheet as CSV"
-"""Advice on spreadsheets, which files of other formats replace by their own."""
+"""Advice on spreadsheets; readers of lines replace it by their own advice."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Source:
         raise InputError(reason, source=self.name, line=line)
 
     def with_encoding(self, encoding: str, form: str) -> Source:
-        """Return the file with another encoding; Parquet has none, which causes a warning."""
+        """Return the file with another encoding; warn for Parquet, which has none."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
             return self

@@ -127,32 +127,31 @@ class Columns:
         schema: Schema,
         own_names: Mapping[str, str] = NO_OWN_NAMES,
         *,
-        allow_empty: bool = False,
+        allows_empty: bool = False,
     ) -> Table:
         """Select the columns of a schema, as :meth:`select` does, and convert them."""
-        return convert_columns(
-            self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
-        )
+        cells = self.select(schema, own_names)
+        return convert_columns(cells, schema, self.source, self.lines, allows_empty=allows_empty)
 
-    def get_unused_columns(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
+    def get_unused_columns(self, used_positions: Collection[int]) -> dict[str, Callable[[], Cells]]:
         """Return the unused columns by name, each loaded on access."""
-        names = {k: str(name) for k, name in enumerate(self.names) if k not in used}
+        names = {k: str(name) for k, name in enumerate(self.names) if k not in used_positions}
         return {name: partial(self.cells, k) for k, name in names.items()}
 
     def check_unused(
-        self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
+        self, schema: Schema, used_positions: Collection[int], own_names: Collection[str] = ()
     ) -> None:
         """Warn of unused columns; refuse repeated headers, and columns that may change rows."""
-        if header_rows := self._find_header_rows(used):
+        if header_rows := self._find_header_rows(used_positions):
             reason = "the row repeats the names of the columns; remove it"
             raise make_row_error(header_rows[0], reason, self.source, self.lines)
-        unused, others = self.refuse_decisive(schema, used)
+        unused_positions, synonyms = self.refuse_decisive(schema, used_positions)
         # Columns are not reported if they have a single value, numbers of rows, a text for each
         # identifier, or the values of a used column. Other identifiers and numbers are reported, as
         # the user may mean them.
-        reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
-        reported += self._find_second_ids(others, own_names, schema)
-        for k, (used_k, column) in others.items():
+        reported_positions = [k for k in unused_positions[:_MAX_CHECKED] if self._varies(k, schema)]
+        reported_positions += self._find_second_ids(synonyms, own_names, schema)
+        for k, (used_k, column) in synonyms.items():
             texts, used_texts = _to_texts(self.get_column(k)), _to_texts(self.get_column(used_k))
             if not (texts != used_texts).any():
                 continue
@@ -177,19 +176,19 @@ class Columns:
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
                 is_text &= column.name != "grade" or is_descriptive
             if n_other > 1 and not (is_text and n_pairs == n_used):
-                reported.append(k)
-        if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
-            listed = list_some((quote(self.names[k]) for k in reported), 12)
+                reported_positions.append(k)
+        if reported_positions := sorted({*reported_positions}) + unused_positions[_MAX_CHECKED:]:
+            listed = list_some((quote(self.names[k]) for k in reported_positions), 12)
             warn(f"{self.source}: columns not used: {listed}")
 
     def refuse_decisive(
-        self, schema: Schema, used: Collection[int]
+        self, schema: Schema, used_positions: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, FileColumn]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
-        unused, others, decisive = schema.find_unused(self.names, used)
-        decisive |= self._find_decisive_values(schema, used)
-        used_columns = {schema.find_column(self.names[k]) for k in used}
-        for k, kind in decisive.items():
+        unused_positions, synonyms, decisive_kinds = schema.find_unused(self.names, used_positions)
+        decisive_kinds |= self._find_decisive_values(schema, used_positions)
+        used_columns = {schema.find_column(self.names[k]) for k in used_positions}
+        for k, kind in decisive_kinds.items():
             if kind == "support" and kind in used_columns:
                 continue
             values = _to_texts(self.cells(k)).unique(maintain_order=True).to_list()
@@ -197,15 +196,17 @@ class Columns:
                 subject = f"column {quote(self.names[k])} ({list_some(map(quote, values), 3)})"
                 effect = f"may be the {kind} of rows, and would be ignored"
                 raise InputError(f"{subject} {effect}; {_ADVICE[kind]}", source=self.source)
-        return unused, others
+        return unused_positions, synonyms
 
-    def _find_decisive_values(self, schema: Schema, used: Collection[int]) -> dict[int, str]:
-        """Find unused columns of any name whose values are answers or events of clicks."""
+    def _find_decisive_values(
+        self, schema: Schema, used_positions: Collection[int]
+    ) -> dict[int, str]:
+        """Find unused columns of any name whose values are answers, events or checks of workers."""
         kinds: dict[int, str] = {}
         has_events = "event" in schema.decisive and not schema.is_selected
         has_labels = "criterion" in schema.decisive
         for k in range(len(self.names)) if has_events or has_labels else ():
-            if k in used or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
+            if k in used_positions or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
             values = {*map(fold_name, _to_texts(self.cells(k)).unique())}
             if has_events and len(values) <= _MAX_EVENTS and values & _CLICK_EVENTS:
@@ -218,15 +219,15 @@ class Columns:
 
     def _find_second_ids(
         self,
-        others: Mapping[int, tuple[int, FileColumn]],
+        synonyms: Mapping[int, tuple[int, FileColumn]],
         own_names: Collection[str],
         schema: Schema,
     ) -> list[int]:
         """Refuse a second column of ids, as `doc` beside `pid`; return columns of topic groups."""
         categories = []
-        for k, (used_k, column) in others.items():
-            name, other = column.name, fold_name(self.names[used_k])
-            if name not in {"topic", "doc", "worker"} - {*own_names} or name in other:
+        for k, (used_k, column) in synonyms.items():
+            name, used_name = column.name, fold_name(self.names[used_k])
+            if name not in {"topic", "doc", "worker"} - {*own_names} or name in used_name:
                 continue
             texts, used_texts = _to_texts(self.cells(k)), _to_texts(self.cells(used_k))
             is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
@@ -249,9 +250,9 @@ class Columns:
             return n_values > 1
         return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
-    def _find_header_rows(self, used: Collection[int]) -> list[int]:
+    def _find_header_rows(self, used_positions: Collection[int]) -> list[int]:
         rows: list[int] | None = None
-        for name, cells in ((self.names[k], self.cells(k)) for k in used):
+        for name, cells in ((self.names[k], self.cells(k)) for k in used_positions):
             if isinstance(cells, pl.Series) and (
                 cells.dtype != pl.String or str(name) not in cells
             ):
@@ -420,7 +421,7 @@ def read_record_columns(
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
-    if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
+    if is_plain and not (tuples and len(schema.required_names) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
         raise make_row_error(0, reason, source, lines)
@@ -470,20 +471,20 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     if form == "parquet":
         return read_frame_columns(read_parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
-        usual = "\t" if form == "tsv" else ","
+        separator = "\t" if form == "tsv" else ","
         _, head = next(split_lines(raw[: 1 << 16].decode(errors="replace")), (1, ""))
         # Spreadsheets write semicolons where the comma is the decimal sign.
-        return read_csv_columns(raw, find_separator(head, usual) or usual, name)
+        return read_csv_columns(raw, find_separator(head, separator) or separator, name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
         if (columns := _read_json_columns(records, schema, name, lines)) is not None:
             return columns
-    parsed = parse_json(text, name)
-    if (columns := _read_json_columns(parsed, schema, name)) is not None:
+    document = parse_json(text, name)
+    if (columns := _read_json_columns(document, schema, name)) is not None:
         return columns
     expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
-    raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
+    raise InputError(f"expected {expected} in JSON, got {type(document).__name__}", source=name)
 
 
 def _read_json_columns(
@@ -665,8 +666,8 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
             rows.append(fields)
             line_numbers.append(number)
     names = layout.names[: max(map(len, rows), default=layout.n_required)]
-    padded = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
-    return Columns.from_rows(names, padded, source, line_numbers)
+    padded_rows = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
+    return Columns.from_rows(names, padded_rows, source, line_numbers)
 
 
 def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
@@ -807,13 +808,13 @@ def _warn_of_equal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -
     """Warn of two ids that may be the same, such as `3` and `3.0`, or topics `3` and `003`."""
     # Documents and tags may be numbered with and without leading zeros.
     pattern = r"^(\d+\.0|0+\d+)$" if is_topic else r"^\d+\.0$"
-    unusual = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
-    integers = unusual.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
-    is_pair = integers.is_in(ids.implode()) if len(unusual) else integers.is_null()
+    unusual_ids = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
+    integers = unusual_ids.str.replace(r"\.0$", "").str.replace(r"^0+(\d)", "${1}")
+    is_pair = integers.is_in(ids.implode()) if len(unusual_ids) else integers.is_null()
     if is_pair.any():
-        integer, other = (quote(texts.filter(is_pair)[0]) for texts in (integers, unusual))
-        change = f"if they are the same {noun}, write {integer} for {other}"
-        warn(f"{source}: {noun} {integer} and {noun} {other} are read as different ids; {change}")
+        integer, variant = (quote(texts.filter(is_pair)[0]) for texts in (integers, unusual_ids))
+        change = f"if they are the same {noun}, write {integer} for {variant}"
+        warn(f"{source}: {noun} {integer} and {noun} {variant} are read as different ids; {change}")
 
 
 _ARRAY = r"""\[.*['",].*\]"""
@@ -847,7 +848,7 @@ def convert_columns(
     source: str,
     lines: Sequence[int] | NDArray[np.int64] | None = None,
     *,
-    allow_empty: bool = False,
+    allows_empty: bool = False,
 ) -> Table:
     """Convert the columns to the types of the schema; refuse the first invalid row."""
     series_by_name = {}
@@ -880,7 +881,7 @@ def convert_columns(
             _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
-    if not height and not allow_empty:
+    if not height and not allows_empty:
         raise schema.make_empty_error(source)
     null_columns = [
         pl.lit(None, column.kind.dtype).alias(column.name)

@@ -43,13 +43,13 @@ class _HeldStderr:
     has_panicked = False
 
 
-_HELD = _HeldStderr()
+_HELD_STDERR = _HeldStderr()
 
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
     """Redirect standard error within the context; write its text unless polars panics."""
-    held = _HELD
+    held = _HELD_STDERR
     with held.lock:
         held.n_users += 1
         if held.n_users == 1:
@@ -149,7 +149,7 @@ def _read_footer(data: memoryview) -> tuple[Struct, int]:
     start = len(data) - 8 - size
     if start < 4:
         raise _DamagedError("its footer is larger than the file")
-    return _Thrift(data[:-8], start).read_struct(), start
+    return _ThriftReader(data[:-8], start).read_struct(), start
 
 
 def _find_flat_leaves(footer: Struct) -> list[bool]:
@@ -190,7 +190,7 @@ def _read_column_chunk(column: Struct, end: int) -> _Chunk:
 
 def _read_page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     """Yield the decompressed size of each page of a column."""
-    reader = _Thrift(data[: chunk.end], chunk.start)
+    reader = _ThriftReader(data[: chunk.end], chunk.start)
     n_remaining = chunk.n_values
     while n_remaining > 0:
         if reader.position >= chunk.end:
@@ -237,7 +237,7 @@ def _get_count(struct: Struct, field: int, unit: str) -> int:
     return count
 
 
-class _Thrift:
+class _ThriftReader:
     """Reader of the compact protocol of Thrift, from a position on.
 
     Structs are dicts whose keys are field numbers.

@@ -293,7 +293,7 @@ DESCRIPTIVE_NAMES = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
-"""Names of columns that only describe rows; warnings on unused columns name few of them."""
+"""Names of columns that only describe rows; warnings on unused columns rarely name them."""
 
 NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
@@ -346,7 +346,7 @@ class FileColumn:
     name: str
     kind: ValueKind
     meaning: str | None = ""
-    required: bool = True
+    is_required: bool = True
     noun: str = ""
 
     @property
@@ -366,8 +366,8 @@ class FileColumn:
         """Return the positions of the names of the first group that occurs among these names."""
         folded_names = [fold_name(name) for name in names]
         for group in self.groups:
-            usual = {*map(fold_name, group)}
-            positions = [k for k, name in enumerate(folded_names) if name in usual]
+            usual_names = {*map(fold_name, group)}
+            positions = [k for k, name in enumerate(folded_names) if name in usual_names]
             if positions:
                 return positions
         return []
@@ -376,18 +376,18 @@ class FileColumn:
 def declare_optional(
     name: str, kind: ValueKind, meaning: str | None = "", noun: str = ""
 ) -> FileColumn:
-    return FileColumn(name, kind, meaning, required=False, noun=noun)
+    return FileColumn(name, kind, meaning, is_required=False, noun=noun)
 
 
 Suspicions = dict[str, pl.Expr]
 """Conditions for refusing a row, by the reason; `{column}` in the reason is a value of the row."""
 
 
-def refuse_negative(column: str) -> Suspicions:
+def suspect_negative(column: str) -> Suspicions:
     return {f"{column} must be at least 0, got {{{column}:g}}": pl.col(column) < 0}
 
 
-def refuse_unnamed(column: str) -> Suspicions:
+def suspect_unnamed(column: str) -> Suspicions:
     """Return a condition for rows without a system, in a table where other rows have systems."""
     is_null = pl.col(column).is_null()
     return {"has no system, but other rows have one": is_null & ~is_null.all()}
@@ -421,7 +421,7 @@ class Schema:
     """Description of a kind of table: its columns, formats and checks.
 
     kind: name of the table in messages.
-    columns: the columns to read; a warning lists other columns of a table.
+    columns: the columns to read; a warning lists most other columns of a table.
     noun: name of the input in messages, by default that of the table.
     formats: accepted formats with named columns.
     lines, default_format: how to read files with other suffixes: as lines of text without a
@@ -461,8 +461,8 @@ class Schema:
         return InputError("is empty; expected at least one row", source=source)
 
     @property
-    def required(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns if column.required)
+    def required_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.is_required)
 
     def find_positions(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
@@ -486,7 +486,7 @@ class Schema:
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
                 positions[column.name] = matches[0]
-            elif column.required:
+            elif column.is_required:
                 reason = self._describe_missing_column(column, names)
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     reason = self._describe_missing_header(names)
@@ -502,7 +502,7 @@ class Schema:
 
     def is_table(self, data: Mapping[Any, Any]) -> bool:
         """Return True for a mapping of columns that contains the first two required columns."""
-        keys = [column for column in self.columns if column.required][:2]
+        keys = [column for column in self.columns if column.is_required][:2]
         if len(data) > _MAX_COLUMNS or not all(column.find_in([*data]) for column in keys):
             return False
         for values in data.values():
@@ -551,7 +551,7 @@ class Schema:
         return spelling == "id" or is_index
 
     def find_unused(
-        self, names: Sequence[object], used: Collection[int]
+        self, names: Sequence[object], used_positions: Collection[int]
     ) -> tuple[list[int], dict[int, tuple[int, FileColumn]], dict[int, str]]:
         """Return the positions of unused columns in three groups.
 
@@ -560,32 +560,32 @@ class Schema:
         Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
         columns, the first two groups are empty.
         """
-        unused = {k: fold_name(name) for k, name in enumerate(names) if k not in used}
-        kinds = {k: _find_decisive_kind(name) for k, name in unused.items()}
-        if "value" in {fold_name(names[k]) for k in used}:
+        words = {k: fold_name(name) for k, name in enumerate(names) if k not in used_positions}
+        kinds = {k: _find_decisive_kind(word) for k, word in words.items()}
+        if "value" in {fold_name(names[k]) for k in used_positions}:
             # As in Langfuse: a row has the name of a criterion and its value.
-            kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
+            kinds |= {k: "criterion" for k, word in words.items() if word == "name"}
         if "unit of measurement" in self.decisive:
             # In other tables, a unit is a person or a document.
-            kinds |= {k: "unit of measurement" for k, n in unused.items() if n in {"unit", "units"}}
-        if "threshold" in unused.values():
+            kinds |= {k: "unit of measurement" for k, n in words.items() if n in {"unit", "units"}}
+        if "threshold" in words.values():
             # As in DeepEval: a score is a success if it reaches a threshold.
-            kinds |= {k: "" for k, name in unused.items() if name in {"success", "passed", "pass"}}
-        decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
+            kinds |= {k: "" for k, word in words.items() if word in {"success", "passed", "pass"}}
+        decisive_kinds = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
-            return [], {}, decisive
-        others: dict[int, tuple[int, FileColumn]] = {}
+            return [], {}, decisive_kinds
+        synonyms: dict[int, tuple[int, FileColumn]] = {}
         for column in self.columns:
-            usual = {*map(fold_name, column.names)}
-            positions = [k for k in used if fold_name(names[k]) in usual]
-            if positions:
-                others |= {k: (positions[0], column) for k, name in unused.items() if name in usual}
-        reported = [
+            usual_names = {*map(fold_name, column.names)}
+            positions = [k for k in used_positions if fold_name(names[k]) in usual_names]
+            for k in [k for k in words if positions and words[k] in usual_names]:
+                synonyms[k] = positions[0], column
+        reported_positions = [
             k
-            for k, name in unused.items()
-            if k not in others and (name not in _DESCRIPTIVE or name == "id")
+            for k, word in words.items()
+            if k not in synonyms and (word not in _DESCRIPTIVE or word == "id")
         ]
-        return reported, others, decisive
+        return reported_positions, synonyms, decisive_kinds
 
     def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
@@ -598,8 +598,8 @@ class Schema:
 
     def _describe_missing_header(self, names: Sequence[object]) -> str:
         """Describe a table without a header, with an example of a header."""
-        usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
-        example = ", ".join(usual or self.required)
+        example_names = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
+        example = ", ".join(example_names or self.required_names)
         # The CSV reader renames repeated names.
         first_line = ", ".join(quote(str(name).split("_duplicated_")[0]) for name in names[:6])
         return (
@@ -662,7 +662,7 @@ def make_line_schema(
     suspicions: Suspicions | None = None,
 ) -> Schema:
     """Return a schema for tables with these columns, and for lines and tuples in their order."""
-    required = tuple(column.name for column in columns if column.required)
+    required = tuple(column.name for column in columns if column.is_required)
     split = partial(split_fields, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), split=split)
     schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)

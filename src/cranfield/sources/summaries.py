@@ -59,23 +59,24 @@ def may_be_summary(name: str) -> bool:
 def find_summaries(labels: Iterable[str | None]) -> set[str]:
     """Return the labels of rows that summarise the others.
 
-    Names with other uses, such as `t`, only count if the names of all other rows have digits.
+    Names with other uses, such as `t`, only count if the names of all other rows have digits, and
+    quantiles, such as `25%`, only if another row is a summary.
 
     >>> sorted(find_summaries(["q1", "q2", "Mean (all)", "25%", "SE"]))
     ['25%', 'Mean (all)', 'SE']
     >>> sorted(find_summaries(["de", "se", "25%", "50%"]))
     []
     """
-    present = {label for label in labels if label}
+    texts = {label for label in labels if label}
     # With digits, only names such as `25%` and `mean (n=50)` are names of summaries.
-    names = {name for name in present if "%" in name or name[-1] == ")" or not _DIGIT.search(name)}
+    names = {name for name in texts if "%" in name or name[-1] == ")" or not _DIGIT.search(name)}
     summaries = {name for name in names if fold_name(_SCOPE.sub("", name) or name) in SUMMARIES}
-    possible = {name for name in names - summaries if may_be_summary(name)}
+    possible_summaries = {name for name in names - summaries if may_be_summary(name)}
     quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
-    others = present - summaries - possible - quantiles
-    if others and all(map(_DIGIT.search, others & names)):
-        summaries |= possible
-    return summaries | quantiles if summaries - {"all"} and others else summaries
+    row_names = texts - summaries - possible_summaries - quantiles
+    if row_names and all(map(_DIGIT.search, row_names & names)):
+        summaries |= possible_summaries
+    return summaries | quantiles if summaries - {"all"} and row_names else summaries
 
 
 def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bool:
@@ -91,20 +92,20 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
         return False
     if not labels[:-1].str.contains(r"\d").all():
         return False
-    evidence = 0  # columns that match a sum or mean; twice if the match is unlikely by chance
+    evidence = 0  # of a matching column: 2 if unlikely by chance, 0 if equal to a row, else 1
     for column in values().iter_columns():
-        others, last = column[:-1].drop_nulls(), column[-1]
-        if others.is_empty() or last is None:
+        cells, summary = column[:-1].drop_nulls(), column[-1]
+        if cells.is_empty() or summary is None:
             continue
-        decimals = len(f"{last!r}".partition(".")[2])
+        decimals = len(f"{summary!r}".partition(".")[2])
         rounding = 0.51 * 0.1 ** min(max(decimals, 2), 9)
-        if min(abs(last - others.sum()), abs(last - others.mean())) > rounding:
+        if min(abs(summary - cells.sum()), abs(summary - cells.mean())) > rounding:
             return False
-        evidence += 0 if last in others else 2 if decimals > 2 or last > others.max() else 1
+        evidence += 0 if summary in cells else 2 if decimals > 2 or summary > cells.max() else 1
     return evidence > 1
 
 
-def refuse_totals(*columns: str) -> Suspicions:
+def suspect_totals(*columns: str) -> Suspicions:
     """Return a condition for rows of totals, with a name such as `Total` in all these columns."""
     names = pl.col(columns).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "")
     is_total = pl.all_horizontal(names.is_in([*TOTALS])).fill_null(False)

@@ -86,7 +86,7 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def find_separator(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
-    """Return the separator of a header: `preferred`, or the first of the others outside quotes."""
+    """Return the first of `preferred` and `others` that a header has outside quotes, or None."""
     unquoted = re.sub('"[^"]*"', "", head)
     return next((mark for mark in (preferred, *others) if mark in unquoted), None)
 
@@ -152,8 +152,8 @@ def _check_quotes(
     """Refuse a cell that seems to contain parts of several rows; warn if it may be prose."""
     for k, cell in enumerate(row):
         counts = [line.count(separator) for line in cell.split("\n")]
-        end, whole = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
-        if len(row) < 3 or len(counts) < 2 or counts != [end, *whole, k]:
+        end, inner_counts = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
+        if len(row) < 3 or len(counts) < 2 or counts != [end, *inner_counts, k]:
             continue
         reason = f"a quote joins lines {first_line} to {last_line} into one row"
         if " " in cell and separator != "\t":

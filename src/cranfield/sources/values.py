@@ -50,10 +50,10 @@ def parse_integer(text: str) -> int | None:
     return number if -_INT32 <= number < _INT32 else None
 
 
-def parse_whole(text: str) -> int | None:
-    """Parse an integer of 32 bits, perhaps with zero decimals (`2.0`); else return None."""
-    whole, _, zeros = text.partition(".")
-    return None if zeros.strip("0") else parse_integer(whole)
+def parse_integral_number(text: str) -> int | None:
+    """Parse an integer of 32 bits, perhaps with decimals that are 0 (`2.0`); else return None."""
+    integer, _, decimals = text.partition(".")
+    return None if decimals.strip("0") else parse_integer(integer)
 
 
 def parse_numbers(column: pl.Expr) -> pl.Expr:
@@ -122,7 +122,7 @@ NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
 """Words for a missing score, regardless of case, including those of pandas and databases."""
 
-NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
+NO_USER = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
 """Words for an unknown user that other tools write, regardless of case."""
 
 BOOLEAN_GRADES = {"true": 1, "false": 0}
@@ -131,8 +131,8 @@ BOOLEAN_GRADES = {"true": 1, "false": 0}
 
 def convert_booleans(cells: Cells, noun: str = "grades") -> Cells:
     """Convert Booleans and their texts to 1 and 0, unless a cell has another value."""
-    first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
-    if _parse_boolean(first) is None:
+    first_cell = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
+    if _parse_boolean(first_cell) is None:
         return cells
     values = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
     grades = [_parse_boolean(cell) for cell in values]
@@ -149,7 +149,7 @@ def _parse_boolean(cell: Any) -> int | None:
     return BOOLEAN_GRADES.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
-def convert_whole_float(cell: Any) -> Any:
+def to_integer(cell: Any) -> Any:
     """Convert a float that is an integer to an integer; other tools read ids as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
@@ -245,9 +245,9 @@ class ValueKind:
             expression = (parse_numbers if self.dtype == pl.Float64 else parse_integers)(pl.col(""))
             numbers = texts.select(expression).to_series()
             # Texts of an unusual form are converted one by one, each once.
-            others = series.filter(numbers.is_null()).drop_nulls().unique()
-            values = pl.Series([self.read(text) for text in others], dtype=self.dtype)
-            return numbers.fill_null(series.replace_strict(others, values, default=None))
+            other_texts = series.filter(numbers.is_null()).drop_nulls().unique()
+            values = pl.Series([self.read(text) for text in other_texts], dtype=self.dtype)
+            return numbers.fill_null(series.replace_strict(other_texts, values, default=None))
         if not (dtype.is_integer() or dtype in {pl.Float32, pl.Float64}):
             return None
         numbers = series.cast(self.dtype, strict=False)
@@ -259,7 +259,7 @@ class ValueKind:
 
 def _parse_grade(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return parse_whole(cell.strip(BLANKS))
+        return parse_integral_number(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
         try:
             number = int(cell)
@@ -270,7 +270,7 @@ def _parse_grade(cell: Any) -> int | None:
 
 
 def _parse_identifier(cell: Any) -> str | None:
-    cell = convert_whole_float(cell.item() if isinstance(cell, np.generic) else cell)
+    cell = to_integer(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
     if not isinstance(cell, str) or is_broken_text(cell):
@@ -295,7 +295,7 @@ def accept_any(cell: Any) -> bool:
 
 
 ID = ValueKind(_parse_identifier, problem="not text or an integer", exact=(str, pl.String))
-"""The id of a document, topic or group; integers are converted to text.
+"""The id of a document, topic or group; integers, also as floats, are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
@@ -306,7 +306,7 @@ TAG = ValueKind(_parse_identifier, missing=accept_any, exact=(str, pl.String))
 
 def _parse_label(cell: Any) -> str | None:
     is_nested = isinstance(cell, (list, tuple, set, dict))
-    return None if is_nested or is_absent(cell) else str(convert_whole_float(cell)).strip() or None
+    return None if is_nested or is_absent(cell) else str(to_integer(cell)).strip() or None
 
 
 LABEL = ValueKind(
@@ -377,7 +377,7 @@ GRADE = ValueKind(
     prepare=convert_booleans,
 )
 
-WHOLE = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+INTEGER = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: is_absent(cell, NO_GRADE))

@@ -24,7 +24,7 @@ from cranfield.sources.schemas import (
     declare_optional,
     differs,
     is_repeated,
-    refuse_unnamed,
+    suspect_unnamed,
 )
 from cranfield.sources.values import (
     BOOLEAN_GRADES,
@@ -172,7 +172,7 @@ def check_name_used(name: str | None, is_used: bool) -> None:
 
 def name_systems(table: Table, name: str | None, data: Any) -> Table:
     """Add the name of the system, by default the stem of the file, to rows that do not name it."""
-    table.check(refuse_unnamed("system"))
+    table.check(suspect_unnamed("system"))
     check_name_used(name, bool(table.frame["system"].is_null().all()))
     system = pl.col("system").fill_null(name or get_stem(data))
     return replace(table, frame=table.frame.with_columns(system))

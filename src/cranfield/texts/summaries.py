@@ -26,7 +26,7 @@ from cranfield.sources.columns import (
     read_columns,
     read_table,
 )
-from cranfield.sources.schemas import FileColumn, Schema, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, suspect_unnamed
 from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
@@ -93,7 +93,7 @@ _TEXTS = Schema(
     default_format="csv",
     mapping=_convert_texts,
     nested=_convert_alce,
-    suspicions=refuse_unnamed("system"),
+    suspicions=suspect_unnamed("system"),
     decisive=("status", "replicate"),
 )
 _REFERENCES = replace(

@@ -59,7 +59,7 @@ def test_counts_are_those_of_the_partial_order(
 
 
 def test_no_measure_that_rewards_both_steps_goes_against_it(judged: cf.JudgedRuns) -> None:
-    ranked = REGISTRY.where(kind=KINDS[0])
+    ranked = REGISTRY.select(kind=KINDS[0])
     names = [name for name, kind in ranked.items() if kind.info.is_monotone and kind.takes_cutoff()]
     measures = [
         one @ DEPTH for name in names if not describe_beyond_grades(one := as_measure(name, DEPTH))

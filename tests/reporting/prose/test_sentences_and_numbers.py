@@ -684,7 +684,7 @@ def test_names_of_tests_and_corrections_fit_the_sentence() -> None:
 
 def test_no_measure_has_an_empty_citation() -> None:
     # Measures that other tests define have no source.
-    for name in MODULES.keys() & REGISTRY.where(kind="measure").keys():
+    for name in MODULES.keys() & REGISTRY.select(kind="measure").keys():
         measure = representative(name)
         assert measure is not None
         told = write_paragraph([[name, Citation(measure.source), "."]], "text")

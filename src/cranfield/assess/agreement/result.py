@@ -326,7 +326,7 @@ class Agreement(Result):
         measures = ", ".join(self.measures)
         return [f"{'difference of ' if self.is_difference else ''}{measures}: {size}"]
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         return []  # The table has the notes below it
 
     def tables(self) -> list[Table]:

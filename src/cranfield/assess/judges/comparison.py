@@ -33,7 +33,7 @@ from cranfield.assess.labels.table import check_size
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import check_choice
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.text import format_range, inflect
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result, format_table
@@ -71,7 +71,7 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
     effective_size = np.where(is_extreme, n_topics, deflated_size)
     df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
     quantile = stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
-    low, high = compute_wilson(proportion, effective_size, quantile)
+    low, high = compute_wilson_intervals(proportion, effective_size, quantile)
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)

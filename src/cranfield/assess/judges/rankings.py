@@ -249,7 +249,7 @@ class JudgeRankings(Result):
         for (name,), group in self.rankings.group_by(["measure"], maintain_order=True):
             rows = []
             for row in group.drop("measure").to_dicts():
-                cells = {key: columns[key].text(value) for key, value in row.items()}
+                cells = {key: columns[key].format_value(value) for key, value in row.items()}
                 cells["largest change"] = f"{row['largest change']:+}"
                 for tau in ("tau", "tau AP"):
                     low, high = row[f"{tau} low"], row[f"{tau} high"]

@@ -124,7 +124,7 @@ def read_lines(
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.find_columns(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
-    if missing := [name for name in LABELS.required if name not in read_names]:
+    if missing := [name for name in LABELS.required_names if name not in read_names]:
         raise PolicyError(f"columns must include {missing[0]}, got {quote(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
     if has_words:

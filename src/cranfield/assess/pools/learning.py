@@ -439,7 +439,7 @@ class EpsilonGreedy(Bandit):
     draws = True
     c: float = parameter(0.01, number(0), "factor of the probability of a random run, 0 for never")
     d: float = parameter(
-        0.1, number(0, 1, open_low=True), "assumed lead of the best run in precision, above 0"
+        0.1, number(0, 1, excludes_low=True), "assumed lead of the best run in precision, above 0"
     )
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 

@@ -279,7 +279,7 @@ def methods() -> pl.DataFrame:
     >>> methods().filter(pl.col("method") == "RRF").select("learns", "parameters").rows()
     [(False, 'k=60')]
     """
-    return METHODS.table(
+    return METHODS.tabulate(
         "method",
         {
             "learns": attrgetter("learns"),

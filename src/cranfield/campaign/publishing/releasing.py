@@ -697,7 +697,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
         text = format_json(note).encode()
         # If the process is killed before the commit, a later retraction overwrites the note.
         path = campaign.folder / RELEASES / f"{release}.retracted.json"
-        with open_atomically(path, private=True, synced=True) as out:
+        with open_atomically(path, is_private=True, is_synced=True) as out:
             out.write(text)
         retraction = sha256(text).hexdigest()
         tx.update(

@@ -410,7 +410,7 @@ class History(result.Result):
         """Return the measure, and whether scores are standardised."""
         return {"measure": self.measure, "standardised": self.standardised}
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         """Return no lines, because the notes are printed below the table."""
         return []
 
@@ -430,7 +430,7 @@ class History(result.Result):
             hidden_columns += ["own", "record"]
         else:
             count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
-        table = tabular.table_from_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
+        table = tabular.tabulate_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:

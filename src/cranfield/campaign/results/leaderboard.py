@@ -20,7 +20,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.tabular import Table, table_from_frame
+from cranfield.tabular import Table, tabulate_frame
 
 if TYPE_CHECKING:
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -182,7 +182,7 @@ class Leaderboard(TableResult):
         """Return the title of the task."""
         return {"task": self.task}
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         """Return no lines, because the notes are printed below the table."""
         return []
 
@@ -203,7 +203,7 @@ class Leaderboard(TableResult):
         remarks = list(self.remarks)
         if max_runs is not None and rows.height > max_runs:
             remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
-        table = table_from_frame(rows.drop(empty_columns)[:max_runs], title)
+        table = tabulate_frame(rows.drop(empty_columns)[:max_runs], title)
         return [replace(table, remarks=remarks)]
 
     def __repr__(self) -> str:

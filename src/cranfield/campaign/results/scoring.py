@@ -93,7 +93,7 @@ def cache_table(
     sha256_text = sha256(data).hexdigest()
     path = f"{SCORES}/{sha256_text[:32]}.parquet"
     (campaign.folder / SCORES).mkdir(mode=0o700, exist_ok=True)
-    with open_atomically(campaign.folder / path, private=True, synced=True) as out:
+    with open_atomically(campaign.folder / path, is_private=True, is_synced=True) as out:
         out.write(data)
     key = hash_values(task, version, basis)
     record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})

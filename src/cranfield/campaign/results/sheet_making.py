@@ -570,7 +570,7 @@ def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
             write_files(new_folder, files, private=True)
         return target
     with (
-        open_atomically(target, private=True) as out,
+        open_atomically(target, is_private=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED, compresslevel=9) as archive,
     ):
         for name in sorted(files):

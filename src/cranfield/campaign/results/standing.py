@@ -166,7 +166,7 @@ class Standing(Result):
         lines += [f"{self.measure} {self.mean:.4f}{z}: {rank}", f"verdict: {self.position}"]
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         """Return no lines, because the notes are printed below the tables."""
         return []
 

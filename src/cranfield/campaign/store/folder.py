@@ -350,7 +350,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     """Create a campaign's folder completely or not at all; see `cranfield.campaign.create`."""
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
-    with create_atomically(folder, private=True, synced=True) as new_folder:
+    with create_atomically(folder, is_private=True, is_synced=True) as new_folder:
         contents = {RULES: read_template().encode()}
         if rules is not None:
             source_rules = read_rules(rules)
@@ -360,7 +360,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
             contents[RULES] = contents.pop(source_rules.source)
         for name, data in contents.items():
             (new_folder / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open_atomically(new_folder / name, private=True, synced=True) as out:
+            with open_atomically(new_folder / name, is_private=True, is_synced=True) as out:
                 out.write(data)
         for name in (OBJECTS, SCORES, RELEASES):
             (new_folder / name).mkdir(mode=0o700, exist_ok=True)
@@ -411,7 +411,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
             contents[f"tables/{table}.csv"] = text_file.getvalue().encode()
             contents[f"tables/{table}.json"] = format_json(rows).encode()
     with (
-        open_atomically(target, private=True, synced=True) as out,
+        open_atomically(target, is_private=True, is_synced=True) as out,
         ZipFile(out, "w", ZIP_DEFLATED) as archive,
     ):
         sums = [_add_file(archive, name, io.BytesIO(data)) for name, data in contents.items()]

@@ -173,7 +173,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     with (
         source.open("rb") if isinstance(source, Path) else BytesIO(source) as file,
-        open_atomically(target, private=True, synced=True) as out,
+        open_atomically(target, is_private=True, is_synced=True) as out,
     ):
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)

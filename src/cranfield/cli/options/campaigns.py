@@ -11,14 +11,14 @@ import click
 import cranfield as cf
 from cranfield.cli.options.declaring import INPUT_FILE, Decorator, option, with_options
 from cranfield.cli.options.output import make_format_option, output_option, write
-from cranfield.cli.options.signatures import options_of, parse_pairs
+from cranfield.cli.options.signatures import make_options, parse_pairs
 
 if TYPE_CHECKING:
     import polars as pl
 
 CAMPAIGN = "cranfield.campaign"  # package whose functions declare the options of these commands
 
-task_option, judgments_option = options_of(
+task_option, judgments_option = make_options(
     f"{CAMPAIGN}.results.scoring.score_runs", "task judgments"
 )
 
@@ -61,4 +61,4 @@ def parse_name_values(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> Mapping[str, str]:
     """Parse the values NAME=TEXT of an option, as a callback of click."""
-    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), empty=True)
+    return parse_pairs(values, max(param.opts, key=len), param.make_metavar(ctx), allows_empty=True)

@@ -7,14 +7,14 @@ from typing import Any
 
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import gather_options
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import make_options
 from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
 
 _TEST_NAMES = [name for name in TESTS if name not in STUDIED]
 # The usual name of the default precedes its numbered variants.
 _TEST_NAMES.insert(_TEST_NAMES.index("anova-1"), "anova")
 
-_COMPARISON_OPTIONS = declaring.in_group(
+_COMPARISON_OPTIONS = declaring.set_group(
     "Comparison",
     (
         declaring.option(
@@ -38,7 +38,7 @@ _COMPARISON_OPTIONS = declaring.in_group(
             " ANOVA, for anova-2 bootstrapped over topics; for most tests of pairs, Holm's method.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",
         ),
-        *options_of(
+        *make_options(
             "cranfield.compare",
             "statistic alternative alpha missing exact threshold resamples seed",
         ),

@@ -151,7 +151,7 @@ BY_SUFFIX = {f".{name}": name for name in SUFFIXES.split()}
 BY_SUFFIX |= {".tex": "latex", ".md": "markdown", ".htm": "html", ".bib": "bibtex"}
 """Format of each suffix; a command refuses formats that it cannot write."""
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 def choose_format(ctx: click.Context) -> None:
@@ -162,7 +162,7 @@ def choose_format(ctx: click.Context) -> None:
         return
     path = ctx.params[output.name or ""]
     name = PurePath(path or "")
-    if name.suffix.lower() in COMPRESSED:
+    if name.suffix.lower() in COMPRESSION_SUFFIXES:
         name = name.with_suffix("")
     suffix_format = BY_SUFFIX.get(name.suffix.lower())
     if suffix_format is None or is_set(format_option.name or "", ctx):
@@ -223,7 +223,7 @@ METAVARS = {
     }.items()
     for name in names.split()
 }
-"""Metavar of an option in help; the same in every command."""
+"""Metavar of an option in help, unless its declaration sets another."""
 
 INPUT_FILE_OPTIONS = (
     "aspect collections contributors costs exclude factors families groups held-out human intents"
@@ -320,7 +320,7 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
     return add
 
 
-def in_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
+def set_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
     """Return the options with a group, under which help lists them."""
 
     def declare_in_group(declare: Decorator, command: Any) -> Any:
@@ -379,8 +379,8 @@ OUTPUT_FILE = OutputFile()
 class Command(click.Command):
     """A command with its options in groups; of many flags, `--help` shows the `common` ones only.
 
-    Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
-    for options with several values, a value that is given twice.
+    Commands refuse to overwrite their inputs. They also refuse a repeated option with a value or,
+    for options that may be given several times, a repeated value.
     """
 
     def __init__(self, *args: Any, common: str = "", **options: Any) -> None:
@@ -403,14 +403,14 @@ class Command(click.Command):
         return [opt for opt in flags if not {*self.common}.isdisjoint(opt.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        visible = self.list_options(ctx, show_all=ALL_OPTIONS_KEY in ctx.meta)
+        visible_options = self.list_options(ctx, show_all=ALL_OPTIONS_KEY in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
-        for opt in sorted(visible, key=lambda opt: opt.is_setting):
+        for opt in sorted(visible_options, key=lambda opt: opt.is_setting):
             group = "Settings (keys of the --settings file)" if opt.is_setting else opt.group
             groups.setdefault(group, []).append(opt.get_help_record(ctx))
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
-        if n_hidden := len(self.list_options(ctx, show_all=True)) - len(visible):
+        if n_hidden := len(self.list_options(ctx, show_all=True)) - len(visible_options):
             groups["Help"].append(("--help-all", f"Also show {inflect(n_hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
@@ -530,11 +530,11 @@ def refuse_overwriting(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
-    present = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
-    if not present:
+    files_to_write = [p for p in outputs if p and p != "-" and check_path(Path.is_file, p)]
+    if not files_to_write:
         return
     files = [file for path in inputs if path is not None for file in _list_files(path)]
-    for output in present:
+    for output in files_to_write:
         if any(check_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quote(output)} would overwrite an input file")
 
@@ -607,13 +607,13 @@ class CommandGroup(click.Group):
         except click.UsageError:
             names = self.list_commands(ctx)
             groups = {name: self.get_command(ctx, name) for name in names}
-            similar = [
+            similar_names = [
                 f"{name} {command_name}"
                 for name, group in groups.items()
                 if isinstance(group, click.Group) and command_name in group.list_commands(ctx)
             ] or find_similar(command_name, names, 1)
             hint = f"expected one of: {', '.join(names)}"
-            hint = f"did you mean {' or '.join(similar)}?" if similar else hint
+            hint = f"did you mean {' or '.join(similar_names)}?" if similar_names else hint
             ctx.fail(f"unknown command '{command_name}'; {hint}")
 
 

@@ -58,7 +58,7 @@ def describe_unknown(
 def _find_value(name: str, words: Sequence[str]) -> str:
     """Return the value of an option among `words`; VALUE if the option has no value."""
     texts = [word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")]
-    texts += [after for word, after in pairwise(words) if word == name and after[:1] != "-"]
+    texts += [value for word, value in pairwise(words) if word == name and value[:1] != "-"]
     return sanitise(texts[0]) if texts and texts[0] else "VALUE"
 
 

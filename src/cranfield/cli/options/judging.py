@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError, quote, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import show_judging_progress
-from cranfield.cli.options.signatures import options_of, parse_pairs
+from cranfield.cli.options.signatures import make_options, parse_pairs
 from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, make_policies
 from cranfield.sources.archives import check_path
 
@@ -58,10 +58,12 @@ def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 
-(subtopics_option,) = options_of(
+(subtopics_option,) = make_options(
     "cranfield.read_qrels", "subtopics", subtopics={"requires": ("QRELS", "--judged")}
 )
-(bad_run_option,) = options_of("cranfield.read_runs", "on_bad_run", on_bad_run={"requires": "RUN"})
+(bad_run_option,) = make_options(
+    "cranfield.read_runs", "on_bad_run", on_bad_run={"requires": "RUN"}
+)
 
 COLUMNS = {
     "metavar": "COLUMN=NAME,...",
@@ -72,18 +74,18 @@ COLUMNS = {
 """Attributes of the option --columns."""
 
 reading_options = (
-    *options_of(
+    *make_options(
         "cranfield.read_runs",
         "format encoding system columns",
         format={"flag": "--input-format"},
         columns=COLUMNS,
     ),
-    *options_of(
+    *make_options(
         f"{__name__}.ReadingOptions",
         "lower",
         lower={"metavar": "NAME", "argument": "lower_is_better"},
     ),
-    *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
+    *make_options("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
 )
 
@@ -159,23 +161,23 @@ class ReadingOptions:
         columns = None
         if self.columns is not None:
             human_names, run_names = self._column_names
-            optional = human_names.ambiguous_columns
-            unprefixed = {name: field for name, field in self.columns.items() if "." not in name}
-            names = request_columns(unprefixed, "qrels", None).names
+            shared_columns = human_names.ambiguous_columns
+            own_columns = {name: field for name, field in self.columns.items() if "." not in name}
+            names = request_columns(own_columns, "qrels", None).names
             human_names.ambiguous_columns = frozenset(names)
         grades = self.map_grades and GradeMap.parse(self.map_grades)
         # Judges may give words or texts where people give integers.
         qrels_grades = grades and replace(grades, keeps_integers=True)
         judgments = self.read_qrels(qrels, subtopics=False, grades=qrels_grades)
         if self.columns is not None:
-            ambiguous = frozenset(human_names.matched_columns | (optional if has_runs else set()))
-            columns = RequestedColumns("qrels", names, ambiguous)
+            matched_columns = human_names.matched_columns | (shared_columns if has_runs else set())
+            columns = RequestedColumns("qrels", names, frozenset(matched_columns))
         default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         labels = cf.assess.read_judges(
             judges, format=format or default_format, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
-            run_names.ambiguous_columns |= optional & columns.matched_columns
+            run_names.ambiguous_columns |= shared_columns & columns.matched_columns
         has_own_names = any(name.startswith("qrels.") for name in self.columns or ())
         source = judgments.origin.name
         if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
@@ -290,7 +292,7 @@ def make_measures_option(default: tuple[str, ...], **attributes: Any) -> declari
 
 RANKING_OPTIONS = tuple(field.name for field in fields(Policies))
 
-(max_grade_option,) = options_of("cranfield.judge", "max_grade")
+(max_grade_option,) = make_options("cranfield.judge", "max_grade")
 
 rel_option = declaring.option(
     "--rel",
@@ -299,7 +301,7 @@ rel_option = declaring.option(
 )
 
 _QRELS_OPTIONS = (
-    *options_of(
+    *make_options(
         "cranfield.read_qrels",
         "ungraded grades",
         grades={
@@ -310,7 +312,7 @@ _QRELS_OPTIONS = (
             " (0.5,0.8), or a regular expression whose group is the grade.",
         },
     ),
-    *options_of("cranfield.judge", "lengths groups intents"),
+    *make_options("cranfield.judge", "lengths groups intents"),
     declaring.option(
         "--aspect",
         "aspects",
@@ -324,11 +326,11 @@ _QRELS_OPTIONS = (
 def _make_judging_options(*options: declaring.Decorator) -> declaring.Decorator:
     """Make the options of reading and judging, with additional options of judgments."""
     names, exclude = f"compat {' '.join(RANKING_OPTIONS)} exclude", {"metavar": "self|FILE"}
-    policy_options = options_of("cranfield.judge", names, exclude=exclude)
+    policy_options = make_options("cranfield.judge", names, exclude=exclude)
     return declaring.with_options(
-        declaring.in_group("Judging", (rel_option, *policy_options))
-        + declaring.in_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
-        + declaring.in_group("Work", options_of("cranfield.judge", "jobs backend"))
+        declaring.set_group("Judging", (rel_option, *policy_options))
+        + declaring.set_group("Input", (*reading_options, *options, *_QRELS_OPTIONS))
+        + declaring.set_group("Work", make_options("cranfield.judge", "jobs backend"))
     )
 
 

@@ -17,13 +17,13 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.base.files import open_atomically
 from cranfield.base.text import sanitise
-from cranfield.cli.options.declaring import Decorator, IntegerRange, in_group, option, with_options
+from cranfield.cli.options.declaring import Decorator, IntegerRange, option, set_group, with_options
 from cranfield.cli.options.hints import as_options
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import make_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, check_table, combine_results
 from cranfield.tabular import Table
 
-Progress = Callable[[int, int], None]  # called with the number of finished items and of all
+Progress = Callable[[int, int], None]  # called with the numbers of finished items and of all items
 
 MIN_RUNS = 4  # minimum number of runs for a progress bar
 DELAY = 2.0  # seconds before the elapsed time is shown
@@ -31,7 +31,7 @@ _BARS: list[str] = []  # progress bars on display; the elapsed time is not shown
 
 
 @contextmanager
-def show_elapsed() -> Iterator[None]:
+def show_elapsed_time() -> Iterator[None]:
     """Show the elapsed time on a terminal if no progress bar is shown; erase it at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -114,10 +114,7 @@ output_option = option(
 
 
 def make_format_option(
-    formats: Iterable[str],
-    default: str = "text",
-    help: str = "Output format.",
-    **attributes: Any,
+    formats: Iterable[str], default: str = "text", help: str = "Output format.", **attributes: Any
 ) -> Decorator:
     """Make the option of the output format."""
     choice = click.Choice(list(formats))
@@ -174,17 +171,13 @@ def make_result_options(
 ) -> Decorator:
     """Make a decorator that adds options of results; a command gets them as `result_output`."""
     names = ", ".join(tables)
-    help_text = (
-        f"Write this table only: {names}."
-        if names
-        else "Write this table only; all: write every table."
-    )
+    help_end = f": {names}." if names else "; all: write every table."
     options = (
         make_format_option(WRITERS),
-        option("--table", help=help_text),
+        option("--table", help=f"Write this table only{help_end}"),
         *(() if output is None else (output,)),
     )
-    return gather_options(ResultOutput, "result_output", in_group("Output", options))
+    return gather_options(ResultOutput, "result_output", set_group("Output", options))
 
 
 def gather_options(
@@ -239,7 +232,7 @@ class MarkupOptions:
 table_options = gather_options(
     MarkupOptions,
     "markup",
-    options_of(
+    make_options(
         f"{__name__}.MarkupOptions", "caption label long", group="Output", requires="--format=latex"
     ),
 )
@@ -333,7 +326,7 @@ def make_output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -
         ),
         make_format_option(formats, "table"),
         output_option,
-        *options_of(
+        *make_options(
             f"{__name__}.Output",
             "places order",
             group="Output",

@@ -13,7 +13,7 @@ from cranfield.base.errors import PolicyError, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.judging import WORK, evaluate_runs
 from cranfield.cli.options.output import gather_options
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import make_options
 
 scale_option = declaring.option(
     "--scale",
@@ -54,18 +54,19 @@ class ScoreInput:
         self,
         judging: Mapping[str, Any],
         *,
-        all_measures: bool = False,
+        has_all_measures: bool = False,
         has_notes: bool = False,
         scale: str | None = None,
     ) -> Mapping[str, cf.Scores]:
         """Evaluate the runs, or read the scores.
 
-        If `all_measures`, all measures of score files are read unless --measure is set. A warning
-        reports measures of unknown direction, unless the output has notes on these (`has_notes`).
+        If `has_all_measures`, all measures of score files are read unless --measure is set. A
+        warning reports measures of unknown direction, unless the output has notes on these
+        (`has_notes`).
         `scale` overrides the measurement scale.
         """
         if self.score_files:
-            scores = self._read(judging, all_measures)
+            scores = self._read(judging, has_all_measures)
             for s in scores.values():
                 for note in () if has_notes or s.has_direction else s.direction_notes():
                     warn(note)
@@ -77,7 +78,7 @@ class ScoreInput:
             return scores.with_scale(scale)
         return {name: s.with_scale(scale) for name, s in scores.items()}
 
-    def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, cf.Scores]:
+    def _read(self, judging: Mapping[str, Any], has_all_measures: bool) -> Mapping[str, cf.Scores]:
         from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, set_directions
 
         if self.qrels is not None:
@@ -89,7 +90,7 @@ class ScoreInput:
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if declaring.is_set("measures"):
             by_measure = read_scores_by_measure(files, self.measures)
-        elif all_measures:
+        elif has_all_measures:
             by_measure = read_scores_by_measure(files)
         else:
             table = cf.read_scores(files)
@@ -103,6 +104,6 @@ def make_score_input(measures: declaring.Decorator) -> declaring.Decorator:
         click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.INPUT_FILE),
         click.argument("runs", metavar="[RUN...]", nargs=-1, type=declaring.INPUT_FILE),
         measures,
-        *options_of(f"{__name__}.ScoreInput", "scores=score_files", group="Measures"),
+        *make_options(f"{__name__}.ScoreInput", "scores=score_files", group="Measures"),
     )
     return gather_options(ScoreInput, "source", options)

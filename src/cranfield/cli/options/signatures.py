@@ -24,7 +24,7 @@ from cranfield.base.errors import PolicyError, quote
 from cranfield.cli.options import declaring
 
 ROOT = Path(cranfield.__file__).parent
-# Patterns have no names in them, so that each is compiled only once.
+# These patterns do not depend on a name, so that each is compiled only once.
 _STATEMENT_START = re.compile(r"^[\w\"@]", re.MULTILINE)
 _IMPORT = re.compile(r"^from (?:cranfield)?\.([\w.]+) import (\([^)]*|.*)", re.MULTILINE)
 _NAME = re.compile(r"\w+")
@@ -156,7 +156,7 @@ class _Namespace(dict[str, Any]):
 
 
 def _is_type_alias(value: ast.expr) -> bool:
-    """Return whether a value is an alias of a type with the values of an option."""
+    """Return True if a value is an alias of a type that lists or restricts values."""
     return isinstance(value, ast.Subscript) and ast.unparse(value.value) in {"Literal", "Annotated"}
 
 
@@ -264,11 +264,11 @@ class NumbersByName(NameList):
 
     name = "name=number,..."
 
-    def __init__(self, *, allow_names: bool) -> None:
-        self.allow_names = allow_names
+    def __init__(self, *, allows_names: bool) -> None:
+        self.allows_names = allows_names
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if self.allow_names and "=" not in value:
+        if self.allows_names and "=" not in value:
             return super().convert(value, param, ctx)
         pairs = [pair.rpartition("=") for pair in value.split(",")]
         try:
@@ -283,14 +283,19 @@ class NumbersByName(NameList):
 
 
 def parse_pairs(
-    values: Iterable[str], name: str, expected: str, *, empty: bool = False, last: bool = False
+    values: Iterable[str],
+    name: str,
+    expected: str,
+    *,
+    allows_empty: bool = False,
+    splits_at_last: bool = False,
 ) -> dict[str, str]:
-    """Split texts `NAME=TEXT` at the first or last equals sign; `empty` allows empty texts."""
+    """Split texts `NAME=TEXT` at the first or, with `splits_at_last`, last equals sign."""
     pairs: dict[str, str] = {}
     for value in values:
-        key, sign, text = value.rpartition("=") if last else value.partition("=")
-        key, text = (key.strip(), text.strip()) if last else (key, text)
-        if not (key and sign and (text or empty)):
+        key, sign, text = value.rpartition("=") if splits_at_last else value.partition("=")
+        key, text = (key.strip(), text.strip()) if splits_at_last else (key, text)
+        if not (key and sign and (text or allows_empty)):
             raise PolicyError(f"{name} must be {expected}, got {quote(value)}")
         if key in pairs:
             raise PolicyError(f"{name} {quote(key)} must be given only once")
@@ -302,7 +307,7 @@ def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, as a callback of click; names may contain equals signs."""
-    return parse_pairs(values, declaring.get_display_name(param), "NAME=VALUE", last=True)
+    return parse_pairs(values, declaring.get_display_name(param), "NAME=VALUE", splits_at_last=True)
 
 
 def _convert_annotation(annotation: Any) -> dict[str, Any]:
@@ -323,7 +328,7 @@ def _convert_annotation(annotation: Any) -> dict[str, Any]:
     types = [value_type for value_type in types if value_type is not type(None)]
     accepted = {Mapping[str, float], Mapping[int, float], Sequence[str]}
     if Mapping[str, float] in types and accepted.issuperset(types):
-        return {"type": NumbersByName(allow_names=Sequence[str] in types)}
+        return {"type": NumbersByName(allows_names=Sequence[str] in types)}
     if types == [Sequence[str]]:
         return {"type": NameList()}
     value_type = types[0] if len(types) == 1 else annotation
@@ -332,7 +337,7 @@ def _convert_annotation(annotation: Any) -> dict[str, Any]:
     return {"type": value_type if value_type in (bool, int, float) else str}
 
 
-def options_of(
+def make_options(
     function: str,
     names: str,
     /,
@@ -347,8 +352,8 @@ def options_of(
     The function may be a method, a dataclass with its fields, or the command itself, for options
     that the library does not have. In `names`, `as=view` makes the parameter `view` the option
     --as. `changes` maps a parameter to its help text, or to arguments of :func:`option`, of which
-    `flag` sets the flag and the placeholder of the value. Hints in messages name the option instead
-    of the parameter. `type`, `requires` and `group` apply to all options.
+    `flag` sets the flag and, after a blank, the parameter of the command. Hints in messages name
+    the option instead of the parameter. `type`, `requires` and `group` apply to all options.
     """
     shared_attributes: dict[str, Any] = {"requires": requires, "group": group}
     shared_attributes |= {} if type is None else {"type": type}
@@ -401,8 +406,8 @@ def _make_option(
 
 
 def options_from(function: str, names: str, /, **changes: Any) -> declaring.Decorator:
-    """Make a decorator that adds the options of :func:`options_of` to a command."""
-    return declaring.with_options(options_of(function, names, **changes))
+    """Make a decorator that adds the options of :func:`make_options` to a command."""
+    return declaring.with_options(make_options(function, names, **changes))
 
 
 def own_options(names: str, /, **changes: Any) -> declaring.Decorator:

@@ -25,7 +25,7 @@ from cranfield.cli.options.output import (
     make_result_options,
     show_progress_bar,
 )
-from cranfield.cli.options.signatures import options_of
+from cranfield.cli.options.signatures import make_options
 from cranfield.result import ALL, Result, combine_results
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 StudyResult = TypeVar("StudyResult", bound=Result)
 
-(missing_option,) = options_of(
+(missing_option,) = make_options(
     "cranfield.meta.stability", "missing", type=click.Choice(["error", "drop", "zero"])
 )
 
 testing_options = with_options(
     (
-        *options_of("cranfield.compare", "alpha"),
+        *make_options("cranfield.compare", "alpha"),
         missing_option,
-        *options_of("cranfield.meta.stability", "resamples"),
+        *make_options("cranfield.meta.stability", "resamples"),
     )
 )
 
@@ -84,7 +84,7 @@ class StudyOptions:
         File to draw a chart of the study to (.svg, .png, .pdf, .html, .json); KIND=FILE for studies
         with several charts (cranfield plot --list).
     judging
-        Options of reading and judging, and `jobs`.
+        Options of reading, judging and parallel work.
     resume
         Folder to store finished parts of the study; a later call with the same folder resumes from
         these.
@@ -140,7 +140,7 @@ class StudyOptions:
             from cranfield.reporting.charts.registry import parse_chart_request
 
             parse_chart_request(self.chart, kinds)
-        self.result_output.check((name for kind in kinds for name in kind.declared()), absent)
+        self.result_output.check((name for kind in kinds for name in kind.get_columns()), absent)
 
     def write_studies(self, *studies: Result, **options: Any) -> None:
         """Write the studies; `options` are those of :func:`cranfield.result.combine_results`."""
@@ -159,19 +159,19 @@ STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
 """Options of studies that are set in the file of --settings, not by flags."""
 
 
-def make_study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
+def make_study_options(*, has_seed: bool = True, is_resumable: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
-    runs and to parts of the study. `--resume` is for commands that are `resumable`.
+    runs and to parts of the study. `--resume` is for commands with `is_resumable`.
     """
     options_class = f"{__name__}.StudyOptions"
-    resume = options_of(options_class, "resume", group="Work", resume={"metavar": "DIR"})
+    resume = make_options(options_class, "resume", group="Work", resume={"metavar": "DIR"})
     options = (
-        *(options_of("cranfield.compare", "seed") if seed else ()),
-        *(resume if resumable else ()),
+        *(make_options("cranfield.compare", "seed") if has_seed else ()),
+        *(resume if is_resumable else ()),
         make_result_options(),
-        *options_of(options_class, "plot=chart", group="Output"),
+        *make_options(options_class, "plot=chart", group="Output"),
         gather_options(dict, "judging", (judging_options,)),
     )
     return gather_options(StudyOptions, "options", options)

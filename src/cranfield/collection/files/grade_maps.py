@@ -17,11 +17,11 @@ from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.values import (
     NO_GRADE,
     ValueKind,
-    convert_whole_float,
     describe_invalid_integer,
     is_absent,
+    parse_integral_number,
     parse_number,
-    parse_whole,
+    to_integer,
 )
 
 PROBABILITIES_ADVICE = (
@@ -52,7 +52,7 @@ def describe_invalid_grade(cell: Any) -> str:
 
 
 def _to_text(cell: Any) -> str | None:
-    return None if is_absent(cell, NO_GRADE) else str(convert_whole_float(cell)).strip()
+    return None if is_absent(cell, NO_GRADE) else str(to_integer(cell)).strip()
 
 
 GRADE_TEXT = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
@@ -109,12 +109,10 @@ class GradeMap:
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
         if isinstance(data, Mapping) and data:
-            values = {
-                str(convert_whole_float(value)).strip(): grade for value, grade in data.items()
-            }
+            values = {str(to_integer(value)).strip(): grade for value, grade in data.items()}
             no_grades = frozenset(value for value, grade in values.items() if grade is None)
             grades = {
-                value: parse_whole(str(grade))
+                value: parse_integral_number(str(grade))
                 for value, grade in values.items()
                 if value not in no_grades
             }
@@ -149,10 +147,11 @@ class GradeMap:
             matches = [*self.pattern.finditer(value)]
             groups = {match[1] or "" for match in matches} or {value}
             is_grade = len(groups) == 1 and not any(map(_is_within_number, matches))
-            return parse_whole(groups.pop()) if is_grade else None
+            return parse_integral_number(groups.pop()) if is_grade else None
         number = parse_number(value)
-        if self.keeps_integers and value not in self.grades and parse_whole(value) is not None:
-            return parse_whole(value)
+        integer = parse_integral_number(value)
+        if self.keeps_integers and value not in self.grades and integer is not None:
+            return integer
         if self.cuts:
             return None if number is None else sum(number >= cut for cut in self.cuts)
         if value in self.grades or number is None:
@@ -163,10 +162,12 @@ class GradeMap:
     def find_grades(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null without a grade."""
         grade_of = {value: self.find_grade(value) for value in values.unique().drop_nulls()}
-        integers = [value for value in grade_of if parse_whole(value) is not None]
+        integers = [value for value in grade_of if parse_integral_number(value) is not None]
         if self.keeps_integers and self.grades:
             unmapped = sorted({*integers} - {*self.grades})
-            changed = sorted(value for value in integers if grade_of[value] != parse_whole(value))
+            changed = sorted(
+                value for value in integers if grade_of[value] != parse_integral_number(value)
+            )
             if unmapped and changed:
                 raise PolicyError(
                     f"the map changes the grades {list_some(map(quote, changed), 3)} of the"

@@ -48,7 +48,7 @@ from cranfield.sources.values import (
     is_absent,
     is_number,
     parse_integer,
-    parse_whole,
+    parse_integral_number,
 )
 
 _TEXT: type[pl.DataType] = pl.String
@@ -293,7 +293,9 @@ def _detect_line_layout(
 
     def is_value(position: int) -> bool:
         text = cells[position]
-        return is_number(text) if kind == "run" else (parse_grade or parse_whole)(text) is not None
+        if kind == "run":
+            return is_number(text)
+        return (parse_grade or parse_integral_number)(text) is not None
 
     if kind == "run":
         if len(cells) == 3 and is_value(2):
@@ -704,7 +706,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number = parse_integer(text[1:]) if is_level(text) else None
         reason = f"grade must be L0, L1, L2, ..., got {quote(text)}"
     else:
-        number = parse_whole(text)
+        number = parse_integral_number(text)
         reason = f"{name} {quote(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
             advice = "; if the line is a header, remove it"

@@ -42,10 +42,10 @@ from cranfield.sources.values import (
     GRADE,
     GRADE_OR_NONE,
     ID,
+    INTEGER,
     NUMBER,
     RANK,
     TAG,
-    WHOLE,
     parse_number,
 )
 
@@ -245,7 +245,7 @@ RUN = Schema(
     decisive=("status", "outcome"),
 )
 
-RANKS = Schema("run", (TOPIC, DOC, FileColumn("rank", WHOLE), SYSTEM), noun="a run")
+RANKS = Schema("run", (TOPIC, DOC, FileColumn("rank", INTEGER), SYSTEM), noun="a run")
 """A run without scores, in the order of its ranks."""
 
 

@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     read_file_columns,
     read_record_columns,
 )
-from cranfield.sources.schemas import FileColumn, Schema, fold_name, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, fold_name, suspect_unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, is_absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -274,10 +274,10 @@ def _build_table(
         empty_topics = (*topic_table.frame["topic"],)
         cells = {name: [column[k] for k in doc_rows] for name, column in cells.items()}
         lines = None if lines is None else [lines[k] for k in doc_rows]
-    table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
+    table = convert_columns(cells, schema, columns.source, lines, allows_empty=bool(empty_topics))
     if "tag" in cells:
-        table.check(refuse_unnamed("tag"))
-    if "rank" in schema.required:
+        table.check(suspect_unnamed("tag"))
+    if "rank" in schema.required_names:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
     return table, empty_topics

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import quote, warn
 from cranfield.base.text import escape_html, inflect, list_some, sanitise
 from cranfield.collection.qrels import NORMAL_FORM
-from cranfield.tabular import render_frame, table_from_frame
+from cranfield.tabular import render_frame, tabulate_frame
 
 ID_DIFFERENCES = "case, leading zeros, a final .0 or Unicode form"
 """Differences between ids that :func:`find_similar_ids` ignores."""
@@ -137,7 +137,7 @@ class Coverage:
         return f"Coverage({inflect(len(self.systems), 'system')}{skipped})"
 
     def __str__(self) -> str:
-        table = table_from_frame(self.to_polars(), "Coverage of the judgments").to_text()
+        table = tabulate_frame(self.to_polars(), "Coverage of the judgments").to_text()
         return "\n".join([table, *(f"note: {sanitise(note)}" for note in self.notes)])
 
     def _repr_html_(self) -> str:

@@ -248,7 +248,7 @@ def _fix_distribution(target: NamedWeights, groups: Groups, name: str) -> Floats
     for group, _ in target.pairs:
         # Refuses unknown groups.
         find_group_index(groups, group, name)
-    return np.array(target.proportions(groups.names))
+    return np.array(target.compute_proportions(groups.names))
 
 
 @measure(

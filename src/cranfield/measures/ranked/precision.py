@@ -236,7 +236,7 @@ class RPrecision(RelevanceMeasure):
 
     multiple: float | None = parameter(
         None,
-        optional(number(0, 1e6, open_low=True)),
+        optional(number(0, 1e6, excludes_low=True)),
         "multiple of the recall base RB at which precision is computed; by default 1",
     )
 

@@ -368,7 +368,7 @@ _S_FORMULA = (
 _T_FORMULA = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
 
 _PATIENCE = parameter(
-    1000.0, number(0, 1e12, open_low=True), "number of characters after which the reader stops"
+    1000.0, number(0, 1e12, excludes_low=True), "number of characters after which the reader stops"
 )
 
 

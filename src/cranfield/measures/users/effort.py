@@ -76,7 +76,7 @@ class TimeBiasedGain(UserModel):
     [('run', 0.471...)]
     """
 
-    h: float = parameter(224.0, number(0, 1e9, open_low=True), "half-life of gains, in seconds")
+    h: float = parameter(224.0, number(0, 1e9, excludes_low=True), "half-life of gains, in seconds")
     summary: float = parameter(4.4, _TIME, "seconds to read a summary (T_S)")
     click: float = parameter(
         0.64, POSITIVE_PROBABILITY, "probability of a click on a relevant document"
@@ -164,12 +164,12 @@ class UMeasure(UserModel):
     max_grade: int | None = MAX_GRADE
     L: float = parameter(
         132000.0,
-        number(0, 1e15, open_low=True),
+        number(0, 1e15, excludes_low=True),
         "number of characters after which documents have no gain",
     )
     snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
     F: float = parameter(0.2, number(0, 1), "proportion of a relevant document that is read")
-    N: float = parameter(1.0, number(0, 1e15, open_low=True), "divisor of scores")
+    N: float = parameter(1.0, number(0, 1e15, excludes_low=True), "divisor of scores")
     unit: float = parameter(1.0, LENGTH, "number of characters in one unit of the lengths")
     missing: float | None = parameter(
         None, optional(LENGTH), "length to assume for documents without a known length"

@@ -135,7 +135,7 @@ class DiscriminativePower(Study):
             f" alpha {self.alpha:g}{sampling}"
         ]
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         """Return a line for each note, with the measures that it applies to."""
         measures: dict[str, list[str]] = {}
         for name, measure_notes in self.notes.items():

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import quote
 from cranfield.base.kinds import Flag, check_arguments
-from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.proportions import compute_clopper_pearson_intervals
 from cranfield.base.text import inflect
 from cranfield.meta.measure_studies.correlations import (
     compute_preference_signs,
@@ -278,7 +278,7 @@ def _summarise(
     n_preferences = (has_score & is_decided).sum(axis=1)
     n_correct = ((signs == votes) & is_decided).sum(axis=1)
     n_wrong = ((signs == -votes) & is_decided).sum(axis=1)
-    low, high = compute_clopper_pearson(n_correct, n_preferences, confidence)
+    low, high = compute_clopper_pearson_intervals(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
         predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
     return pl.DataFrame(

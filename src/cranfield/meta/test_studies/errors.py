@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, check_list
 from cranfield.base.kinds import OneOf, check_arguments
-from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.proportions import compute_clopper_pearson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.base.text import format_names, format_prefix, inflect
 from cranfield.meta.study import Study, describe_extremes, find_names, format_percent
@@ -168,7 +168,7 @@ class FalsePositives(Study):
             pl.col("failed").sum(),
         )
         n_rejected, n_computed = (table[name].to_numpy() for name in ("count", "computed"))
-        interval = compute_clopper_pearson(n_rejected, n_computed, CONFIDENCE)
+        interval = compute_clopper_pearson_intervals(n_rejected, n_computed, CONFIDENCE)
         low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         return table.with_columns(low=low, high=high).select(*self.columns["false positives"])
 

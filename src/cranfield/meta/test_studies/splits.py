@@ -27,7 +27,7 @@ from cranfield.meta.test_studies.fast_tests import (
 )
 from cranfield.meta.work import WorkOptions, add_work_options, run_parts, split_repeats
 from cranfield.result import Column, Columns, format_table
-from cranfield.tabular import Table, table_from_frame
+from cranfield.tabular import Table, tabulate_frame
 
 COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""
@@ -480,7 +480,7 @@ def _make_table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
-    return table_from_frame(
+    return tabulate_frame(
         frame.pivot("size", index=keys, values=column), title, left=keys, places=decimals
     )
 

@@ -428,7 +428,7 @@ def models() -> pl.DataFrame:
     >>> models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
     [('attractiveness, satisfaction, continuation', 'Chapelle and Zhang (2009)')]
     """
-    return MODELS.table(
+    return MODELS.tabulate(
         "model",
         {
             "learns": lambda kind: ", ".join(kind.variables),

@@ -300,7 +300,7 @@ class CM(CascadeModel):
     variables: ClassVar = {"attractiveness": "item"}
 
     floor: float = parameter(
-        0.0, number(0, 1, open_high=True), "probability of observations below the first click"
+        0.0, number(0, 1, excludes_high=True), "probability of observations below the first click"
     )
 
     def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:

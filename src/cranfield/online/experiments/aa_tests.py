@@ -12,7 +12,7 @@ from scipy.stats import kstest
 from cranfield.base.arrays import Bools, Floats, slice_rows
 from cranfield.base.errors import CranfieldError, PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.text import inflect
 from cranfield.online.experiments.design import check_weights, compute_chi_square, hash_md5
 from cranfield.online.experiments.estimates import (
@@ -80,7 +80,7 @@ class AATests(Result):
     def _frame(self) -> pl.DataFrame:
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
-        low, high = compute_wilson(
+        low, high = compute_wilson_intervals(
             proportion, np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
         )
         has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, quote
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.online.experiments.estimates import (
     INFERENCE,
@@ -461,7 +461,9 @@ def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
             intervals.append(
-                compute_wilson(means.value, means.count, compute_t_quantile(level, np.inf))
+                compute_wilson_intervals(
+                    means.value, means.count, compute_t_quantile(level, np.inf)
+                )
             )
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)

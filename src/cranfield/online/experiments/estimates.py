@@ -492,7 +492,7 @@ class MixtureSPRT(Sequential):
     """
 
     name = "mSPRT"
-    tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of true effects")
+    tau = parameter(0.1, number(0, excludes_low=True), "assumed standard deviation of true effects")
 
     def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):

@@ -48,11 +48,11 @@ from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Table, read_columns, read_mapping_columns
 from cranfield.sources.schemas import FileColumn, Schema, fold_name
-from cranfield.sources.summaries import refuse_totals
+from cranfield.sources.summaries import suspect_totals
 from cranfield.sources.values import (
     ID,
-    NO_NAME,
     NO_SCORE,
+    NO_USER,
     NUMBER,
     TAG,
     ValueKind,
@@ -259,7 +259,7 @@ def _read_table(
     id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
     unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
-        table.check(refuse_totals(unit))
+        table.check(suspect_totals(unit))
         warn_of_long_table(unit_table, unit)
         warn_of_repeated_rows(unit_table, unit)
         if n_without := table.frame[unit].null_count():
@@ -377,7 +377,7 @@ def _sum_by_unit(
         count = inflect(units.height, "unit")
         notes.append(f"{rows} summed by {unit}: {count}; for a mean over rows, use a ratio")
         ids = table.frame[unit].cast(pl.String)
-        placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_NAME]))
+        placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_USER]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
             note = f"{inflect(n_rows, 'row')} of {unit} {quote(name)} count as one unit"
             remedy = "remove these rows if the name stands for unknown units"

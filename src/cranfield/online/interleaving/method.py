@@ -360,7 +360,7 @@ def interleaving_methods() -> pl.DataFrame:
     >>> interleaving_methods().filter(pl.col("method") == "Balanced")["rankers"].item()
     '2'
     """
-    return METHODS.table(
+    return METHODS.tabulate(
         "method",
         {
             "rankers": lambda kind: str(kind.max_rankers or "2 or more"),

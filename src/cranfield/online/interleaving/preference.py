@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     check_proportion,
     quote,
 )
-from cranfield.base.proportions import compute_clopper_pearson
+from cranfield.base.proportions import compute_clopper_pearson_intervals
 from cranfield.base.streams import make_stream
 from cranfield.base.text import inflect
 from cranfield.online.experiments.estimates import compute_percentiles, compute_tail_pvalue
@@ -499,7 +499,9 @@ def _run_sign_test(
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(wins), np.array(losses)
     tails = [compute_binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
-    low, high = map(float, compute_clopper_pearson(np.array(wins), np.array(n), confidence))
+    low, high = map(
+        float, compute_clopper_pearson_intervals(np.array(wins), np.array(n), confidence)
+    )
     return float(z), min(1.0, 2 * float(min(tails))), (low, high)
 
 

@@ -32,7 +32,7 @@ from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, a
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
 from cranfield.sources.schemas import Schema, declare_optional
-from cranfield.sources.summaries import refuse_totals
+from cranfield.sources.summaries import suspect_totals
 from cranfield.sources.values import LABEL, accept_any
 
 
@@ -152,9 +152,9 @@ class PreferenceMatrix(Result):
         frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         paths = (" > ".join([*cycle, cycle[0]]) for cycle in self.cycles())
-        return [*(f"note: cyclic preferences: {path}" for path in paths), *super().note_lines()]
+        return [*(f"note: cyclic preferences: {path}" for path in paths), *super().format_notes()]
 
     def heading(self) -> list[str]:
         rankers, pairs = inflect(len(self.rankers), "ranker"), inflect(len(self.pairs), "pair")
@@ -526,7 +526,7 @@ def side_by_side(
     """
     check_arguments(side_by_side, locals())
     table = read_votes(preferences, _VOTES)
-    table.check(refuse_totals("topic"))
+    table.check(suspect_totals("topic"))
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)
@@ -561,7 +561,7 @@ def side_by_side(
     else:
         remedy = "that requires a column order, the system that was shown first"
         notes.append(f"position bias was not tested; {remedy}")
-    notes += [line.removeprefix("note: ") for line in matrix.note_lines()]
+    notes += [line.removeprefix("note: ") for line in matrix.format_notes()]
     signs = np.stack([sign, -sign], axis=1)
     values = {"wins": 1, "losses": -1, "ties": 0}
     counts = {k: np.bincount(pairs[signs == v], minlength=n_systems) for k, v in values.items()}

@@ -29,7 +29,7 @@ from cranfield.sources.columns import (
     read_frame_columns,
 )
 from cranfield.sources.schemas import Schema
-from cranfield.sources.summaries import refuse_totals
+from cranfield.sources.summaries import suspect_totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 from cranfield.sources.values import parse_number
 
@@ -264,8 +264,8 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
 def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     """Read a table of a log; it must have a row unless `may_be_empty`."""
     columns = open_columns(data, schema)
-    table = columns.make_table(schema, allow_empty=may_be_empty)
-    table.check(refuse_totals(schema.columns[0].name))
+    table = columns.make_table(schema, allows_empty=may_be_empty)
+    table.check(suspect_totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.find_positions(columns.names, columns.source).values()
         unused = [k for k in range(len(columns.names)) if k not in known_positions]
@@ -304,7 +304,7 @@ def convert_frame(
     """Convert a frame with columns of a schema, and optionally the :data:`LINE` of each row."""
     lines = frame.drop_in_place(LINE) if LINE in frame.columns else None
     known_lines = None if lines is None or lines.null_count() else lines.to_list()
-    return convert_columns(frame.to_dict(), schema, source, known_lines, allow_empty=may_be_empty)
+    return convert_columns(frame.to_dict(), schema, source, known_lines, allows_empty=may_be_empty)
 
 
 def count_ranks_from_one(table: Table) -> Table:

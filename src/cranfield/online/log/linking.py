@@ -18,7 +18,7 @@ from cranfield.online.log.query_log import (
     format_count,
 )
 from cranfield.sources.columns import Table
-from cranfield.sources.values import NO_NAME
+from cranfield.sources.values import NO_USER
 
 
 class Anomalies:
@@ -171,7 +171,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     anomalies.add("pages recorded twice", is_repeated, table.source, "the first record is kept")
     frame = frame.filter(~is_repeated)
     if "user" in frame.columns:
-        is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_NAME])
+        is_unnamed = frame["user"].str.to_lowercase().is_in([*NO_USER])
         names = frame["user"].filter(is_unnamed).unique().sort().to_list()
         kind = f"pages of users named {list_some(map(quote, names), 3)}"
         anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
@@ -183,7 +183,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
 def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
     """Refuse or separate sessions of several users, such as numbers that restart for each user."""
     # A user may log in during a session.
-    is_named = ~pl.col("user").str.to_lowercase().is_in([*NO_NAME])
+    is_named = ~pl.col("user").str.to_lowercase().is_in([*NO_USER])
     is_known = is_named & pl.col("session").is_not_null()
     users = frame.select("session", user=pl.when(is_known).then(pl.col("user")))
     first_user = users.select(pl.col("user").drop_nulls().first().over("session"))["user"]

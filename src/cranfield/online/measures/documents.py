@@ -19,11 +19,11 @@ from cranfield.online.measures.online_measure import LogTables, collect_table, o
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import read_mapping_columns, read_table
 from cranfield.sources.schemas import FileColumn, Schema
-from cranfield.sources.summaries import refuse_totals
-from cranfield.sources.values import ID, WHOLE
+from cranfield.sources.summaries import suspect_totals
+from cranfield.sources.values import ID, INTEGER
 
-_RANK = replace(WHOLE, problem="not an integer; an average position has no expected click rate")
-_KINDS = {"rank": _RANK, "impressions": WHOLE, "clicks": WHOLE}
+_RANK = replace(INTEGER, problem="not an integer; an average position has no expected click rate")
+_KINDS = {"rank": _RANK, "impressions": INTEGER, "clicks": INTEGER}
 _TOTALS = Schema(
     "table of totals",
     (
@@ -171,7 +171,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     socks  b          1,000      30   30.0000  1.0000
     """
     table = read_table(data, _TOTALS)
-    table.check(refuse_totals("query", "doc"))
+    table.check(suspect_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     expected, remedy = "rank must be at least 1", "; add 1 to ranks that count from 0"
     is_low = rank < 1

@@ -423,7 +423,7 @@ class OnlineMeasure(Spec):
     def __str__(self) -> str:
         cutoff = getattr(self, "cutoff", None)
         suffix = "" if cutoff is None else f"@{cutoff}"
-        return self.base_name() + self.parameter_text("cutoff") + suffix
+        return self.base_name() + self.format_settings("cutoff") + suffix
 
 
 def online_measure(
@@ -489,7 +489,7 @@ def catalogue() -> pl.DataFrame:
     >>> catalogue().filter(pl.col("measure") == "ClickRR").select("kind", "better", "needs").rows()
     [('page', 'higher', 'clicks with order')]
     """
-    return MEASURES.table(
+    return MEASURES.tabulate(
         "measure",
         {
             "kind": lambda measure: measure().value_kind,

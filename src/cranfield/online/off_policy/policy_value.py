@@ -251,7 +251,7 @@ class PolicyValue(Result):
     def facts(self) -> dict[str, Any]:
         return {name: fact for name, fact in super().facts().items() if name != "interval"}
 
-    def note_lines(self) -> list[str]:
+    def format_notes(self) -> list[str]:
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:

@@ -8,7 +8,7 @@ import polars as pl
 from scipy.special import ndtri
 
 from cranfield.base.errors import CranfieldError, check_integer, check_proportion
-from cranfield.base.proportions import compute_wilson
+from cranfield.base.proportions import compute_wilson_intervals
 from cranfield.base.text import inflect, sanitise
 from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
@@ -70,7 +70,7 @@ def clicks_by_rank_chart(
         raise CranfieldError("expected at least one shown result, got no results")
     n_shown = frame["shown"].to_numpy().astype(np.float64)
     proportion = frame["clicked"].to_numpy() / n_shown
-    low, high = compute_wilson(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
+    low, high = compute_wilson_intervals(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
     variants = make_labels([no_variant if name is None else name for name in names])

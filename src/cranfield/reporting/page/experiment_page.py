@@ -21,7 +21,7 @@ from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import join_names
 from cranfield.significance.registry import CORRECTIONS
-from cranfield.tabular import Table, format_interval, format_number, table_from_frame
+from cranfield.tabular import Table, format_interval, format_number, tabulate_frame
 
 
 def render_experiment(
@@ -139,6 +139,6 @@ def _make_segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int
             pl.Series(name, ["" if x is None or not np.isfinite(x) else f"{x:+.2%}" for x in lift])
             for name, lift in lifts.items()
         )
-        table = table_from_frame(percentages, title, left=left)
+        table = tabulate_frame(percentages, title, left=left)
         tables.append((table, [frame.columns.index(name) for name in names]))
     return tables

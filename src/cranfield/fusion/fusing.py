@@ -79,7 +79,7 @@ def fuse(
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs, above 0: a list in their order, or a dict by name. Default: 1.
+        Weights of the runs, above 0, in their order or by name; not for `Condorcet`. Default: 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
@@ -101,9 +101,9 @@ def fuse(
     Raises
     ------
     InputError
-        For fewer than two runs, equal names, unreadable runs, or a highest score <= 0 and norm max.
+        For fewer than two runs, equal names, unreadable runs, or norm max and no score above 0.
     PolicyError
-        For an unknown method, an unknown or unused option, invalid weights, or infinite results.
+        For an unknown method, an unknown or unused option, invalid weights, or infinite fused scores.
 
     Notes
     -----

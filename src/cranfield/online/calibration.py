@@ -239,9 +239,7 @@ class Persistence(Result):
         "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column(
-            "Number of pages excluded: no results or, if no model is used, no clicks."
-        ),
+        "excluded": Column("Number of pages excluded: no results or (without a model) no clicks."),
     }
 
     by: str

@@ -133,7 +133,7 @@ def test_another_method_adds_parts(tmp_path: Path) -> None:
 
 
 class Everything:
-    def clicks(self, grades: Any, uniforms: Any) -> Bools:
+    def draw_clicks(self, grades: Any, uniforms: Any) -> Bools:
         return np.asarray(grades) >= 0
 
 

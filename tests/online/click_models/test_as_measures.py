@@ -62,7 +62,7 @@ def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
     gains = [0.0 if grade is None else grade / 2 for page in PAGES for grade in page]
     each = chances.with_columns(gain=pl.Series(gains)).group_by("page", maintain_order=True)
     expected = each.agg((pl.col("probability") * pl.col("gain")).sum())["probability"].to_list()
-    measure = model.measure("utility", unjudged=True, gains="graded")
+    measure = model.measure("utility", separates_unjudged=True, gains="graded")
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
     assert scored(cf.parse_measure(str(measure))) == scored(measure)
@@ -85,7 +85,7 @@ def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
         else:
             satisfied = values["attractiveness" if name == "CCM" else "satisfaction"][item]
         expected[page] += chance * satisfied / rank
-    measure = model.measure("effort", unjudged=True)
+    measure = model.measure("effort", separates_unjudged=True)
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
 
@@ -93,7 +93,7 @@ def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
 def test_documents_without_a_judgment_are_as_grade_0_by_default() -> None:
     model = trained("DBN")
     assert "None" not in str(model.measure())
-    assert str(model.measure(unjudged=True)).startswith("uM(clicks={None: 0.")
+    assert str(model.measure(separates_unjudged=True)).startswith("uM(clicks={None: 0.")
 
 
 def test_cutoff_and_digits() -> None:
@@ -111,8 +111,10 @@ def test_users_of_models(name: str) -> None:
     """ETU with the gain of a click is the utility; C is that of the papers."""
     model = trained(name)
     clicks = dict(model.parameters["attractiveness"].select("grade", "value").rows())
-    user = model.to_user_model(unjudged=True, gains={g: v for g, v in clicks.items() if g})
-    utility = model.measure("utility", unjudged=True, gains="binary")
+    user = model.to_user_model(
+        separates_unjudged=True, gains={g: v for g, v in clicks.items() if g}
+    )
+    utility = model.measure("utility", separates_unjudged=True, gains="binary")
     told = cf.parse_measure(f"ETU({user})")
     # In C/W/L all read the first rank, and by PBM a share of them.
     share = model.parameters["examination"]["value"][0] if name == "PBM" else 1.0

@@ -72,9 +72,7 @@ class ModelEvaluation(Result):
             ),
             "RMSE": Column("Root mean square of click (1 or 0) minus marginal probability."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
-            "impossible": Column(
-                "Number of observations whose probability given the clicks above is 0."
-            ),
+            "impossible": Column("Number of observations of probability 0 given the clicks above."),
         },
         "ranks": {
             "model": Column("Click model.", key=True),

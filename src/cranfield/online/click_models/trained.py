@@ -114,9 +114,7 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "depends on": Column(
-            "Variable that the values of the parameter depend on, such as `rank`."
-        ),
+        "depends on": Column("Variable on which the values depend, such as `rank`."),
         "values": Column("Number of values of the parameter."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),
@@ -283,7 +281,7 @@ class ClickModel(Result):
         self,
         kind: str = "utility",
         *,
-        unjudged: bool = False,
+        separates_unjudged: bool = False,
         digits: int | None = None,
         **options: Any,
     ) -> Measure:
@@ -294,7 +292,7 @@ class ClickModel(Result):
         kind
             `utility`, the expected gain of clicked results, or `effort`, the expected reciprocal
             rank of the satisfying click, for models of satisfaction.
-        unjudged
+        separates_unjudged
             Whether unjudged documents have their own probabilities; by default they have those of
             grade 0.
         digits
@@ -345,7 +343,7 @@ class ClickModel(Result):
             frame, variable = self.parameters[parameter], self.model.variables[parameter]
             if digits is not None:
                 frame = frame.with_columns(pl.col("value").round(digits))
-            if variable == "item" and not unjudged:
+            if variable == "item" and not separates_unjudged:
                 frame = frame.drop_nulls("grade")
             options |= _convert_parameter(argument, variable, frame, max_rank)
         if name == "CM":
@@ -357,7 +355,9 @@ class ClickModel(Result):
             raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
         return trained_measure
 
-    def to_user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
+    def to_user_model(
+        self, *, separates_unjudged: bool = False, **options: Any
+    ) -> ContinuationModel:
         """Convert a model tied by grade to a C/W/L user model.
 
         Users at rank i continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN, SDBN
@@ -368,7 +368,7 @@ class ClickModel(Result):
 
         Parameters
         ----------
-        unjudged
+        separates_unjudged
             As for :meth:`measure`.
         options
             Other parameters of the user model, such as `gains='graded'`.
@@ -387,7 +387,7 @@ class ClickModel(Result):
             whose users continue by both grade and rank.
         """
         name = self.model.name
-        utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
+        utility = None if name == "DCTR" else self.measure(separates_unjudged=separates_unjudged)
         if not isinstance(utility, ChainMeasure):
             cause = "its users do not read a page from top to bottom"
             raise PolicyError(f"{name} has no user model, as {cause}")

@@ -58,9 +58,7 @@ class AATests(Result):
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or `(sample ratio)`, the sample ratio test.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column(
-            "Proportion of simulated tests in which the null hypothesis is rejected."
-        ),
+        "rejected": Column("Proportion of the tests in which the null hypothesis is rejected."),
         **declare_bounds("95% confidence interval of the proportion (Wilson)"),
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless more than"

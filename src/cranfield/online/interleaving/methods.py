@@ -151,7 +151,7 @@ Update = Callable[[Floats, int, int], Floats]  # New sums for a rank and a ranke
 
 
 def compute_expected_clicks(
-    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool
+    probabilities: Floats, clicks: Bools, is_filled: Bools, has_replacement: bool
 ) -> Floats:
     """Compute the expected clicks on the documents of each ranker, shape (lists, rankers)."""
 
@@ -161,11 +161,15 @@ def compute_expected_clicks(
         return new_sums
 
     starts = np.zeros(probabilities.shape[2])
-    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
+    return _sum_over_paths(probabilities, is_filled, has_replacement, starts, update)
 
 
 def compute_difference_distribution(
-    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool, pair: tuple[int, int]
+    probabilities: Floats,
+    clicks: Bools,
+    is_filled: Bools,
+    has_replacement: bool,
+    pair: tuple[int, int],
 ) -> Floats:
     """Compute the distribution of one ranker's clicks minus another's, from -max_clicks up."""
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
@@ -181,15 +185,15 @@ def compute_difference_distribution(
         return new_sums
 
     starts = np.eye(1, 2 * max_clicks + 1, max_clicks)[0]
-    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
+    return _sum_over_paths(probabilities, is_filled, has_replacement, starts, update)
 
 
 def _sum_over_paths(
-    probabilities: Floats, is_filled: Bools, replace: bool, starts: Floats, update: Update
+    probabilities: Floats, is_filled: Bools, has_replacement: bool, starts: Floats, update: Update
 ) -> Floats:
     """Update sums along all paths, and weight them by the path's probability given the list."""
     n_lists, n_ranks, n_rankers = probabilities.shape
-    if not replace and n_rankers > _MAX_RANKERS:
+    if not has_replacement and n_rankers > _MAX_RANKERS:
         requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         raise PolicyError(f"{requirement}, got {n_rankers}; use scoring='assigned'")
     # The first sum is the probability itself.
@@ -200,13 +204,14 @@ def _sum_over_paths(
         has_ended = ~is_filled[:, rank]
         new_paths: dict[int, Floats] = {}
         for old_turns, sums in paths.items():
-            has_turn = has_docs & [replace or not old_turns >> k & 1 for k in range(n_rankers)]
+            is_free = [has_replacement or not old_turns >> k & 1 for k in range(n_rankers)]
+            has_turn = has_docs & is_free
             is_new_round = ~has_turn.any(axis=1)
             has_turn[is_new_round] = has_docs[is_new_round]
             ranker_weights = weights * has_turn / np.maximum(has_turn.sum(axis=1, keepdims=True), 1)
             for ranker in range(n_rankers):
                 updated_sums = update(sums, rank, ranker)
-                bit = 0 if replace else 1 << ranker
+                bit = 0 if has_replacement else 1 << ranker
                 for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
                     weight = ranker_weights[:, ranker] * rows
                     if weight.any():

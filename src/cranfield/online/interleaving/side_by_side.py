@@ -45,7 +45,7 @@ class PreferenceMatrix(Result):
     rankers
         Names of the rankers.
     pairs
-        Preferences of the pairs, in order (1, 2), (1, 3), …, (2, 3), ….
+        Preferences of the compared pairs, in order (1, 2), (1, 3), …, (2, 3), ….
     pvalues
         Corrected p-values of the sign tests of the pairs, in the same order.
     correction

@@ -109,16 +109,14 @@ class Survival(Result):
             ),
             "mean": Column("Kaplan-Meier mean up to the horizon; null without values."),
             "error": Column("Standard error of this mean; null if it is 0 or there are no values."),
-            "uncensored_mean": Column(
-                "Mean of the uncensored values, biased low; null without them."
-            ),
-            "uncensored_median": Column("Median of the uncensored values; null without them."),
+            "uncensored_mean": Column("Mean of the uncensored values, biased low; null if none."),
+            "uncensored_median": Column("Median of the uncensored values; null if none."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
             "statistic": Column(
-                "Log-rank statistic, nearly normal; NaN for an empty group or no event."
+                "Log-rank z statistic; NaN if its variance is 0 or a group is empty."
             ),
             "pvalue": Column("Two-sided p-value; NaN if the statistic is NaN.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),

@@ -165,7 +165,7 @@ class WeightSummary:
         size = f"{self.effective_size:,.1f} of {self.n_weights:,}"
         return f"effective sample size {size}; weights: {weights}"
 
-    def warnings(self) -> list[str]:
+    def list_warnings(self) -> list[str]:
         """Return reasons to doubt an estimate with these weights."""
         warnings = []
         if self.effective_size < MIN_SAMPLE_SIZE:
@@ -714,7 +714,7 @@ def policy_value(
     summary = None
     if weights is not None:
         summary = WeightSummary.from_weights(weights.ratios, clip)
-        warnings += summary.warnings()
+        warnings += summary.list_warnings()
     if actions.unseen > 0:
         unseen = f"{100 * actions.unseen:.1f}% of the results of the policy"
         warnings.append(f"{unseen} are never shown by the log and count as 0")

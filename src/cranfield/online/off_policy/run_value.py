@@ -480,7 +480,8 @@ def run_value(
     warnings += means.list_notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
-    warnings += summary.warnings() if summary else ["no clicked document has a gain in the run"]
+    no_gain = "no clicked document has a gain in the run"
+    warnings += summary.list_warnings() if summary else [no_gain]
     sizes, name = (n_pages, n_units, unit), f"{measure} by IPS of clicks"
     return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
 

@@ -103,7 +103,7 @@ def fuse(
     InputError
         For fewer than two runs, equal names, unreadable runs, or norm max and no score above 0.
     PolicyError
-        For an unknown method, an unknown or unused option, invalid weights, or infinite fused scores.
+        For an unknown method, unknown or unused options, invalid weights, or infinite fused scores.
 
     Notes
     -----

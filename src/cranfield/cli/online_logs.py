@@ -144,7 +144,7 @@ def measure(
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
-    wide_frame = values.to_wide() if by else units.drop("total", "count")
+    wide_frame = values.pivot_measures() if by else units.drop("total", "count")
     tables = [table_from_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes

@@ -416,7 +416,7 @@ def interleaving_sensitivity(
     users
         Names of users of :func:`cranfield.online.simulated_user`, such as `perfect`,
         `navigational`, `informational` or `random`; or a mapping of names to objects with a method
-        `draw_clicks(grades, uniforms)`, such as `to_user()` of a click model.
+        `draw_clicks(grades, uniforms)`, such as `make_user()` of a click model.
     stop
         Where named simulated users may stop: after every `examined` result, or only after
         `clicked` results.

@@ -111,7 +111,7 @@ def test_users_of_models(name: str) -> None:
     """ETU with the gain of a click is the utility; C is that of the papers."""
     model = trained(name)
     clicks = dict(model.parameters["attractiveness"].select("grade", "value").rows())
-    user = model.to_user_model(
+    user = model.make_user_model(
         separates_unjudged=True, gains={g: v for g, v in clicks.items() if g}
     )
     utility = model.measure("utility", separates_unjudged=True, gains="binary")
@@ -145,4 +145,4 @@ def test_a_saved_model_is_the_same_measure(tmp_path: object) -> None:
     trained("DBN").save(path)
     again = cf.online.ClickModel.load(path)
     assert again.measure("effort") == trained("DBN").measure("effort")
-    assert again.to_user_model() == trained("DBN").to_user_model()
+    assert again.make_user_model() == trained("DBN").make_user_model()

@@ -180,7 +180,7 @@ def test_tied_by_grade_unjudged_is_a_class() -> None:
         assert frame.equals(again.parameters[name])
     clicked = sum(sum(clicks) for _, _, clicks in PAGES)
     assert model.parameters["satisfaction"]["trials"].sum() == clicked
-    user = model.to_user()
+    user = model.make_user()
     grades_shown = np.array([[0, 2, -1], [2, 0, 1], [7, -1, -1]])
     numbers = np.zeros((3, 6))
     assert user.draw_clicks(grades_shown, numbers).tolist() == (grades_shown >= 0).tolist()

@@ -355,7 +355,7 @@ class ClickModel(Result):
             raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
         return trained_measure
 
-    def to_user_model(
+    def make_user_model(
         self, *, separates_unjudged: bool = False, **options: Any
     ) -> ContinuationModel:
         """Convert a model tied by grade to a C/W/L user model.
@@ -393,7 +393,7 @@ class ClickModel(Result):
             raise PolicyError(f"{name} has no user model, as {cause}")
         return click_user_model(utility, **options)
 
-    def to_user(self) -> ModelUser:
+    def make_user(self) -> ModelUser:
         """Return a simulated user who clicks according to the model."""
         return ModelUser(self)
 

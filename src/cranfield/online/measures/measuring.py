@@ -202,7 +202,7 @@ class OnlineMeasurements(TableResult):
             lower_is_better=measure.better == "lower",
         )
 
-    def to_wide(self) -> pl.DataFrame:
+    def pivot_measures(self) -> pl.DataFrame:
         """Return a table with one row per unit and one column per measure; null without a value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
@@ -225,7 +225,7 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        return [format_table(self.to_wide() if self.by else self.rows, "", self.columns)]
+        return [format_table(self.pivot_measures() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         by = f", by {', '.join(self.by)}" if self.by else ""

@@ -33,9 +33,9 @@ def graded_log(folder: Path) -> QueryLog:
     topics = dict(zip(sessions.names, sessions.topics, strict=True))
     topic = log.pages["session"].replace_strict(topics, return_dtype=pl.String)
     log = QueryLog(log.pages.with_columns(query=topic), log.results, log.clicks, log.source)
-    log = cf.online.with_grades(log, folder / "qrels.txt.gz")
+    log = cf.online.add_grades(log, folder / "qrels.txt.gz")
     length = np.bincount(log.results["page"].to_numpy(), minlength=log.pages.height)
-    log = log.where(pl.Series(length >= RANKS))
+    log = log.select_pages(pl.Series(length >= RANKS))
     near = pl.col("rank") <= RANKS
     return QueryLog(log.pages, log.results.filter(near), log.clicks.filter(near), log.source)
 

@@ -26,7 +26,7 @@ from cranfield.online.experiments.estimates import (
     Effects,
     MetricColumns,
     Moments,
-    always_valid,
+    always_valid_inference,
     estimate_arms,
 )
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
@@ -175,12 +175,14 @@ def watched(name: str) -> dict[str, float]:
         total = BLOCK * np.arange(1.0, LOOKS + 1)
         wide = np.abs(difference) > compute_t_quantile(1 - ALPHA, total - 2) * error
         count["fixed"] += int((wide & known).any(axis=1).sum())
-        p = always_valid(difference, error, total, "CS(tuned=5000)")[2]
+        p = always_valid_inference(difference, error, total, "CS(tuned=5000)")[2]
         count["CS(tuned=5000)"] += int((p[:, -1] <= ALPHA).sum())
-        late = always_valid(difference[:, 9:], error[:, 9:], total[9:], "CS(tuned=5000)")[2]
+        late = always_valid_inference(difference[:, 9:], error[:, 9:], total[9:], "CS(tuned=5000)")[
+            2
+        ]
         count["CS from 100"] += int((late[:, -1] <= ALPHA).sum())
         tau = float(0.05 * value.std())
-        p = always_valid(difference, error, total, f"mSPRT(tau={tau})")[2]
+        p = always_valid_inference(difference, error, total, f"mSPRT(tau={tau})")[2]
         count["mSPRT"] += int((p[:, -1] <= ALPHA).sum())
     return {one: number / WATCHED[name] for one, number in count.items()}
 

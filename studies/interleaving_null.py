@@ -36,7 +36,9 @@ def simulated(most: int, seed: int) -> tuple[Floats, Indices, Indices]:
     made = interleave([A, B], "TeamDraft", length=4)
     shown = made.draw(len(user), seed)
     grades = (shown.lists == seeks[:, None]).astype(int)
-    clicked = simulated_user("navigational").clicks(grades, draw_uniforms(seed, 0, len(user), 8, 1))
+    clicked = simulated_user("navigational").draw_clicks(
+        grades, draw_uniforms(seed, 0, len(user), 8, 1)
+    )
     return made.credits(shown.lists, clicked, shown.teams), user, user // USERS
 
 

@@ -62,7 +62,7 @@ INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
         (UNTYPED.write_run, [RUN, "-"], {}, ["limit"]),
         (UNTYPED.correlation.kendall_tau, [[1, 2, 3], [1, 3, 2]], {}, ["rounding"]),
         (UNTYPED.online.experiment_size, [], SIZE, [*SIZE, "daily", "correlation"]),
-        (UNTYPED.online.always_valid, [[0.1], [0.05], [1000]], {}, ["alpha"]),
+        (UNTYPED.online.always_valid_inference, [[0.1], [0.05], [1000]], {}, ["alpha"]),
         (UNTYPED.online.impressions_needed, [], {"outcome": 0.6}, ["outcome", "untied"]),
         (UNTYPED.online.preference_matrix_by_credits, [[[2, 1]]], {}, ["resamples", "seed"]),
         (INTERLEAVER.draw, [2, 1], {}, ["jobs"]),

@@ -254,7 +254,7 @@ def test_a_session_timeout_without_effect(
     options: tuple[str, ...], is_used: bool, tmp_path: Path
 ) -> None:
     log = simulated_log()
-    log.where(pl.col("variant").is_not_null()).write(tmp_path)
+    log.select_pages(pl.col("variant").is_not_null()).write(tmp_path)
     command = ("experiment", str(tmp_path), *options, "--session-timeout")
     (short, told), (long, _) = (ended(*command, timeout) for timeout in ("10s", "10h"))
     assert (short != long) == is_used

@@ -367,7 +367,7 @@ RAW = {"method": "CombSUM", "norm": "none"}
         ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"method": "CombSUM"}, None),
         ({"d1": 0.5, "d2": 0.5, "d3": 0.5}, {"ties": "input"}, None),
         ({"d1": 0.5, "d2": 0.5, "d3": 0.1, "d4": 0.0}, {}, None),
-        ({"d1": -0.1, "d2": -3.0}, RAW, "1 of 2 runs has scores below 0 .'b'., which norm"),
+        ({"d1": -0.1, "d2": -3.0}, RAW, "1 of 2 runs has scores below 0 .'b'., so that with norm"),
         ({"d1": -0.1, "d2": -3.0}, {"method": "CombSUM"}, None),
         ({"d1": -0.1, "d2": -3.0}, {}, None),
         (["d1", "d2"], RAW, "1 of 2 runs has no scores .'b'., so that CombSUM uses negative ranks"),

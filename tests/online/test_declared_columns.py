@@ -13,7 +13,7 @@ from cranfield import online
 from cranfield.result import Result
 from tests.result_forms import check_forms
 
-LOG = online.simulated_log().where(pl.int_range(pl.len()) % 5 == 0)
+LOG = online.simulated_log().select_pages(pl.int_range(pl.len()) % 5 == 0)
 RANDOM = np.random.default_rng(1)
 USERS = pl.DataFrame(
     {
@@ -43,7 +43,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
         USERS, "value", sequential="CS(tuned=100)", time="time", looks=[100, 200]
     ),
     "bias": lambda: online.bias([["a", "b"], ["b", "a"]]),
-    "fidelity": lambda: online.fidelity(docs=2),
+    "fidelity": lambda: online.fidelity(n_docs=2),
     "preference": lambda: online.preference_of(5, 3, 2),
     "pairs": lambda: online.preference_matrix_by_credits(
         [[1, 0, 0], [0, 1, 0], [2, 1, 1]], names=["a", "b", "c"]

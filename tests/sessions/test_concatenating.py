@@ -61,7 +61,7 @@ def test_measures_of_rankings(world: tuple[Lists, Grades], depth: int | None) ->
     measures = ["AP", "nDCG@3", "P@2", "RBP"]
     wanted = cf.evaluate(by_hand, grades, measures)
     ours = evaluate_sessions(sessions, grades, measures, depth=depth)
-    given_ = cf.evaluate(sessions.concatenate(depth=depth), sessions.qrels(grades), measures)
+    given_ = cf.evaluate(sessions.concatenate(depth=depth), sessions.to_qrels(grades), measures)
     for measure in measures:
         assert ours[measure].topics == wanted[measure].topics
         np.testing.assert_allclose(ours[measure].values, wanted[measure].values)
@@ -74,7 +74,9 @@ def test_judgments_by_session() -> None:
         {"session": s, "topic": t, "query": 1, "rank": 1, "doc": "a"}
         for s, t in [("1", "t"), ("2", "u"), ("3", "t")]
     ]
-    qrels = read_sessions(rows).qrels([("v", "x", 1), ("t", "a", 2), ("v", "y", 1), ("t", "b", 0)])
+    qrels = read_sessions(rows).to_qrels(
+        [("v", "x", 1), ("t", "a", 2), ("v", "y", 1), ("t", "b", 0)]
+    )
     by_row = [("1", "a", 2), ("1", "b", 0), ("3", "a", 2), ("3", "b", 0)]
     assert qrels.to_polars().rows() == by_row
 
@@ -87,7 +89,7 @@ def test_subtopics_and_aspects_go_along() -> None:
     qrels = cf.read_qrels(
         pl.DataFrame({"topic": "t", "doc": ["a", "a"], "grade": [1, 1], "subtopic": ["x", "y"]})
     )
-    judged = sessions.concatenate().judged(
+    judged = sessions.concatenate().judge(
         qrels, intents={"t": {"x": 0.75, "y": 0.25}}, aspects={"clear": {"t": {"b": 1}}}
     )
     intents = judged.intents("test")
@@ -97,13 +99,13 @@ def test_subtopics_and_aspects_go_along() -> None:
 
 
 def test_the_query_of_each_document_follows_views() -> None:
-    judged = sessions_of(LISTS).concatenate().judged({"s": {"a": 1, "d": 0, "e": 2}})
+    judged = sessions_of(LISTS).concatenate().judge({"s": {"a": 1, "d": 0, "e": 2}})
     assert judged.queries("test").grade.tolist() == [1, 1, 1, 2, 3]
     assert judged.top(4).queries("test").grade.tolist() == [1, 1, 1, 2]
     assert judged.condense().queries("test").grade.tolist() == [1, 2, 3]
     assert judged.condense().queries("test").rank.tolist() == [1, 2, 3]
     assert judged.top(4).condense().queries("test").grade.tolist() == [1, 2]
-    cut = sessions_of(LISTS).concatenate().judged({"s": {"a": 1}}, depth=2)
+    cut = sessions_of(LISTS).concatenate().judge({"s": {"a": 1}}, depth=2)
     assert cut.queries("test").grade.tolist() == [1, 1]
 
 
@@ -153,7 +155,9 @@ def test_current_queries_behind_histories() -> None:
 
 
 def test_runs_alone_are_scored_by_the_judgments_of_sessions() -> None:
-    ev = cf.evaluate(RUNS, read_sessions(XML).qrels({"25": {"n2": 1}}, current=True), "RR")
+    ev = cf.evaluate(
+        RUNS, read_sessions(XML).to_qrels({"25": {"n2": 1}}, needs_current_query=True), "RR"
+    )
     assert ev["RR"].topics == ("33",)
     assert ev["RR"].values.tolist() == [[0.5, 0.0]]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -84,6 +86,18 @@ def test_times(tmp_path: Path) -> None:
     clicks = read_sessions(written(tmp_path, text)).clicks
     assert clicks["start"].to_list() == [62.5, 63.25]
     assert math.isnan(clicks["end"][0])
+
+
+def test_times_without_a_zone_are_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        click = {"session": "s", "query": 1, "rank": 1, "start": datetime(2024, 7, 1, 10)}
+        sessions = read_sessions([{**click, "doc": "a"}], clicks=[click])
+        assert sessions.clicks["start"].item() == datetime(2024, 7, 1, 10, tzinfo=UTC).timestamp()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_clicks_in_order_of_time(tmp_path: Path) -> None:

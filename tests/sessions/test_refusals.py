@@ -31,7 +31,7 @@ CLICK = {"session": "s", "query": 1, "rank": 2}
 TOPICLESS = read_sessions(pl.DataFrame(ROWS).drop("topic"))
 NAMESAKES = [cf.read_run({"33": {"n1": 2.0}}, name="same")] * 2
 
-_JUDGED = sessions_of({"s": [["a"], ["a"]]}).concatenate(duplicates="keep").judged({"s": {"a": 1}})
+_JUDGED = sessions_of({"s": [["a"], ["a"]]}).concatenate(duplicates="keep").judge({"s": {"a": 1}})
 UNLINKED = replace(_JUDGED, documents=replace(_JUDGED.documents, source=None), views={})
 
 USER_NAMES = ("user", "participant", "subject_id", "worker")
@@ -88,12 +88,16 @@ REFUSALS: dict[str, list[Refusal]] = {
             "expected clicks, which until_click=True requires, got none; pass a table of clicks",
         ),
         (lambda: LISTS.concatenate(duplicates="last"), "unknown duplicates 'last'"),
-        (lambda: LISTS.concatenate().judged({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
+        (lambda: LISTS.concatenate().judge({"s": {"a": 1}}, ties="trec"), "ties 'trec'"),
         (
-            lambda: LISTS.qrels({"w": {"a": 1}}),
+            lambda: LISTS.to_qrels({"w": {"a": 1}}),
             "expected sessions with judged topics, such as 'w', got 's'",
         ),
-        (lambda: TOPICLESS.qrels({"w": {"a": 1}}), "such as 'w', got no topics; a column topic"),
+        (
+            lambda: LISTS.to_qrels({"s": {"a": 1}}, needs_current_query=True),
+            "got only sessions without a current query",
+        ),
+        (lambda: TOPICLESS.to_qrels({"w": {"a": 1}}), "such as 'w', got no topics; a column topic"),
         (
             lambda: EXTRACT.append_runs({"x": {"77": {"a": 1.0}}}),
             "expected topics that are sessions, such as",

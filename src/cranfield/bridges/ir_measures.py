@@ -45,7 +45,7 @@ class _Aggregator(Agg):
 
 
 class _CranfieldMeasure(ir_measures.Measure):
-    """A measure of cranfield that ir_measures accepts; its name is the text form of cranfield."""
+    """A measure of cranfield that ir_measures accepts; its name is its text form in cranfield."""
 
     NAME = "cranfield"
 
@@ -114,7 +114,7 @@ def measure(text: str) -> Any:
     Raises
     ------
     MeasureError
-        For an unknown measure.
+        For an unknown or invalid measure.
 
     Examples
     --------

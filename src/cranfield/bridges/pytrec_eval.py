@@ -5,7 +5,7 @@
 Values equal those of pytrec_eval to 1e-12, for each topic in both the run and the judgments. A
 ranking without documents has the scores that trec_eval's option -c gives to a missing ranking; in
 pytrec_eval its scores depend on the rankings before it.
-Infinite scores and unknown parameters of measures raise errors of cranfield; for some unknown
+Infinite scores and invalid parameters of measures raise errors of cranfield; for some invalid
 parameters pytrec_eval ends the process.
 """
 

@@ -358,9 +358,9 @@ def interleave(
     draw: Any = interleaved_runs.draw if keys is None else interleaved_runs.draw_for
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
-    if interleaved_runs.missing:
-        topics = inflect(len(interleaved_runs.missing), "topic")
-        names = list_some(interleaved_runs.missing, 5)
+    if interleaved_runs.missing_topics:
+        topics = inflect(len(interleaved_runs.missing_topics), "topic")
+        names = list_some(interleaved_runs.missing_topics, 5)
         click.echo(sanitise(f"note: excluded {topics} that some runs lack: {names}"), err=True)
 
 

@@ -18,7 +18,7 @@ from cranfield.tabular import tabulate_frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from cranfield.online.click_models.model import Model
+    from cranfield.online.click_models.model import PageModel
 
 
 LOG_SETTINGS = "max-pages session-timeout"
@@ -144,7 +144,7 @@ def measure(
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
-    wide_frame = values.wide() if by else units.drop("total", "count")
+    wide_frame = values.pivot_measures() if by else units.drop("total", "count")
     tables = [tabulate_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
@@ -254,7 +254,7 @@ def train(
     query_logs = [read_log(files, log_options) for files in (logs, held_out) if files]
     if tied == "grade" and qrels is not None:
         judgments = cf.read_qrels(qrels)
-        query_logs = [cf.online.with_grades(log, judgments) for log in query_logs]
+        query_logs = [cf.online.add_grades(log, judgments) for log in query_logs]
     train_log, test_log = query_logs[0], query_logs[-1]
     fits = cf.online.train_models(train_log, model_list, tied=tied)
     evaluation = cf.online.evaluate_models(fits, test_log)
@@ -286,7 +286,7 @@ def train(
 
 def _parse_models(
     models: tuple[str, ...], baseline: str | None, path: str | None
-) -> tuple[list[Model], Model | None]:
+) -> tuple[list[PageModel], PageModel | None]:
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
     if len(set(model_list)) < len(model_list):

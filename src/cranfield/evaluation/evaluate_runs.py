@@ -280,4 +280,4 @@ def evaluate_sessions(
     parsed = parse_measures(measures)
     log = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenate(log, depth=depth, duplicates=duplicates, until_click=until_click)
-    return score(lists.judged(qrels, **policies), parsed)
+    return score(lists.judge(qrels, **policies), parsed)

@@ -79,7 +79,7 @@ def fuse(
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs, above 0, in their order or by name, except for `Condorcet`. Default: 1.
+        Weights of the runs, above 0, in their order or by name; not for `Condorcet`. Default: 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
@@ -101,9 +101,9 @@ def fuse(
     Raises
     ------
     InputError
-        For fewer than two runs, equal names, unreadable runs, or norm `max` without scores above 0.
+        For fewer than two runs, equal names, unreadable runs, or norm max and no score above 0.
     PolicyError
-        For an unknown method, an unknown or unused option, invalid weights, and infinite scores.
+        For an unknown method, unknown or unused options, invalid weights, or infinite fused scores.
 
     Notes
     -----
@@ -272,7 +272,7 @@ _MANY_TIES = 0.5  # proportion of tied documents above which ids determine most 
 def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
-    """Warn of mostly tied scores, of missing scores, and of raw scores below 0."""
+    """Warn of mostly tied scores, of missing scores, and of scores below 0 without a norm."""
     tied_runs = [k for k, top in enumerate(tops) if top.tied_proportion > _MANY_TIES]
     if tied_runs and not fusion.uses_scores:
         most_tied = max(tied_runs, key=lambda k: tops[k].tied_proportion)
@@ -293,8 +293,8 @@ def _warn_of_scores(
     if negative_runs and norm == "none":
         warn(
             f"{describe_runs(negative_runs, names)} scores below 0"
-            f" ({quote(names[negative_runs[0]])}), which norm 'none' with {fusion.name} places"
-            " below documents that the run does not rank; min-max and the other norms avoid this"
+            f" ({quote(names[negative_runs[0]])}), so that with norm 'none' a ranked document may"
+            " score less than without this run; norm='min-max' avoids this"
         )
 
 
@@ -335,7 +335,6 @@ def _describe_fusion(
     has_weights: bool,
     weights: Floats,
 ) -> MetadataLocation:
-
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [

@@ -46,8 +46,8 @@ class Fusion(Spec):
     def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         """Score the documents, where higher is better; shape (documents,).
 
-        `weights` are those of the systems, shape (systems,), and `norm` is the normalisation of
-        scores, for methods that use scores.
+        `weights` has the weight of each system, shape (systems,), and `norm` is the normalisation
+        of scores, for methods that use scores.
         """
         raise NotImplementedError
 
@@ -160,7 +160,7 @@ def compute_borda_points(rankings: Rankings) -> Ints:
 class Condorcet(Fusion):
     """Number of documents that the document beats by a majority of votes.
 
-    A run votes for the higher of two documents or the only one that it ranks; others do not vote.
+    A run votes for the higher of two documents, or for the only one that it ranks, if any.
     """
 
     name = "Condorcet"
@@ -230,10 +230,8 @@ def compute_sum_norm(rankings: Rankings) -> Floats:
 
 def compute_z_score_norm(rankings: Rankings) -> Floats:
     """Standardise scores by the mean and standard deviation of the ranking; 0 if all are equal."""
-    n_rankings, lengths = (
-        rankings.ranking_starts.size - 1,
-        np.maximum(np.diff(rankings.ranking_starts), 1),
-    )
+    n_rankings = rankings.ranking_starts.size - 1
+    lengths = np.maximum(np.diff(rankings.ranking_starts), 1)
     scores = _scale_scores(rankings)
     mean = np.bincount(rankings.cell, weights=scores, minlength=n_rankings) / lengths
     deviations = scores - mean[rankings.cell]
@@ -247,7 +245,7 @@ def compute_rank_norm(rankings: Rankings) -> Floats:
 
 
 def compute_borda_norm(rankings: Rankings) -> Floats:
-    """Return 1 - (r - 1)/n for rank r, where n documents of the topic are in any run."""
+    """Return 1 - (r - 1)/n for rank r, with n the number of documents of the topic in all runs."""
     n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(1 - (rankings.rank - 1) / n_docs)
 
@@ -292,12 +290,12 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     return reduced
 
 
-_ABSENT = parameter("zero", choice("zero", "out"), "unranked documents: score 0, or excluded")
+_ABSENT = parameter("zero", choice("zero", "out"), "runs without a document: score 0, or excluded")
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """Scores of all documents, sorted by document and then ascending by score."""
+    """Scores of all documents, in order of document and then of ascending score."""
 
     values: Floats
     starts: Ints  # index of the first value of each document

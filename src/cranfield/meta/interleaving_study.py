@@ -99,7 +99,7 @@ Task = tuple[str, int, int]
 class User(Protocol):
     """Model of a user who clicks on results."""
 
-    def clicks(self, grades: Any, uniforms: Floats) -> Bools: ...
+    def draw_clicks(self, grades: Any, uniforms: Floats) -> Bools: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,9 @@ def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> l
     """Simulate the clicks of each user on lists of documents."""
     grades, width = simulation.lists.look_up_grades(docs), 2 * docs.shape[1]
     return [
-        user.clicks(grades, draw_uniforms(simulation.seed, 0, len(docs), width, 1, index, *key))
+        user.draw_clicks(
+            grades, draw_uniforms(simulation.seed, 0, len(docs), width, 1, index, *key)
+        )
         for index, user in enumerate(simulation.users.values())
     ]
 
@@ -416,7 +418,7 @@ def interleaving_sensitivity(
     users
         Names of users of :func:`cranfield.online.simulated_user`, such as `perfect`,
         `navigational`, `informational` or `random`; or a mapping of names to objects with a method
-        `clicks(grades, uniforms)`, such as trained click models.
+        `draw_clicks(grades, uniforms)`, such as `make_user()` of a click model.
     stop
         Where named simulated users may stop: after every `examined` result, or only after
         `clicked` results.

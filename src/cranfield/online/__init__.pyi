@@ -25,7 +25,7 @@ from .interleaving.preference import preference_by_credits as preference_by_cred
 from .interleaving.preference import preference_of as preference_of
 from .interleaving.checks import CascadeUser as CascadeUser, simulated_user as simulated_user
 from .click_models.model import models as models, parse_model as parse_model
-from .click_models.model import with_grades as with_grades
+from .click_models.model import add_grades as add_grades
 from .click_models.trained import ClickModel as ClickModel, train as train
 from .click_models.trained import train_models as train_models
 from .log.query_log import sessionise as sessionise
@@ -52,7 +52,7 @@ from .interleaving.checks import fidelity as fidelity
 from .calibration import ClickMoves as ClickMoves, click_moves as click_moves
 from .calibration import Persistence as Persistence, rbp_persistence as rbp_persistence
 from .calibration import TimeCalibration as TimeCalibration, calibrate_tbg as calibrate_tbg
-from .experiments.estimates import always_valid as always_valid
+from .experiments.estimates import always_valid_inference as always_valid_inference
 from .experiments.analysis import analyse_experiment as analyse_experiment
 from .experiments.totals import analyse_totals as analyse_totals
 from .experiments.design import Experiment as Experiment, check_assignment as check_assignment

@@ -97,7 +97,7 @@ class ClickMoves(Result):
             check_choice("dwell_by", dwell_by, DWELL_KEYS)
             times = self.dwell_times.filter((pl.col("by") == dwell_by) & (pl.col("mean") > 0))
             if times.is_empty():
-                raise InputError(f"the log has no clicks with both a dwell time and a {dwell_by}")
+                raise InputError(f"expected a {dwell_by} with a mean dwell time above 0, got none")
             options["dwell"] = dict(times.select("value", "mean").iter_rows())
             options["dwell_by"] = dwell_by
         rows = enumerate(counts.tolist(), 1)
@@ -207,7 +207,7 @@ def estimate_ratio(totals: pl.Series, sizes: pl.Series) -> tuple[float, float]:
     return ratio, float(np.sqrt(variance) / float(size.sum()))
 
 
-UNITS = ("page", "query", "session", "user")  # Independent units
+UNITS = ("page", "query", "session", "user")  # Units of standard errors and half-lives
 
 
 def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, list[str]]:
@@ -231,7 +231,7 @@ class Persistence(Result):
         "by": Column("Source of the depth of reading: `lowest click`, or a click model.", key=True),
         "p": Column(
             "Number of times that users continued to the next rank, divided by the number of times"
-            " that they could have."
+            " that they could have; with a click model, expected numbers."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
         **declare_bounds("confidence interval", "; NaN if p is 0 or 1, or `error` is 0 or NaN"),
@@ -239,7 +239,7 @@ class Persistence(Result):
         "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column("Number of pages without results or, without a click model, clicks."),
+        "excluded": Column("Number of pages excluded: no results or (without a model) no clicks."),
     }
 
     by: str
@@ -295,7 +295,7 @@ def rbp_persistence(
     Parameters
     ----------
     log
-        Pages with clicks, preferably with all results; without results, no page is taken to end.
+        Pages with clicks, preferably with all results; without results, pages are endless.
     model
         Trained model of users who read from rank to rank (CM, SDBN, DCM, DBN, CCM); then d is
         replaced by the probabilities that ranks were examined, given all clicks of the page. By
@@ -311,7 +311,7 @@ def rbp_persistence(
     Raises
     ------
     InputError
-        For a log without clicks or the unit, or if no page with a click has several results.
+        For a log without clicks or the unit, or if no page that is used has several results.
     PolicyError
         For a model whose users do not read from rank to rank, or an invalid option.
 
@@ -334,7 +334,7 @@ def rbp_persistence(
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     n_pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        reason = "no page with a click has several results, so persistence cannot be estimated"
+        reason = "no page used has several results, so persistence cannot be estimated"
         raise InputError(reason, source=log.source)
     p, standard_error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
@@ -360,10 +360,10 @@ def rbp_persistence(
 def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
     """Count how often users continued, and could have, on each page with a click on a result."""
     log.require("clicks", purpose="a persistence")
-    lowest = pl.col("rank").max().cast(pl.Int64)
+    lowest_rank = pl.col("rank").max().cast(pl.Int64)
     clicks = log.clicks.filter(pl.col("rank") >= 1)
-    depth = clicks.group_by("page", maintain_order=True).agg(depth=lowest)
-    length = log.results.group_by("page").agg(length=lowest)
+    depth = clicks.group_by("page", maintain_order=True).agg(depth=lowest_rank)
+    length = log.results.group_by("page").agg(length=lowest_rank)
     pages = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
         pages = pages.with_columns(length=pl.col("depth") + 1)
@@ -377,7 +377,7 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
     if not isinstance(trained.model, CascadeModel):
         expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
         raise PolicyError(f"{expected}, got {trained.model}")
-    pages = trained.patterns(log)
+    pages = trained.extract_patterns(log)
     examined = trained.model.compute_posterior(trained.values, pages).examined
     n_patterns = len(pages)
     continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
@@ -452,8 +452,8 @@ def calibrate_tbg(
     r"""Estimate the parameters of time-biased gain from a log.
 
     =================  ============================================================================
-    `h`                half-life: :math:`\ln 2` times the time from the first page with a click of
-                       a unit to the end of its last click, summed over units, divided by the
+    `h`                half-life: :math:`\ln 2` times the time from a unit's first page with a
+                       click to the end of its last click, summed over units, divided by the
                        number of units whose end is known (maximum likelihood of an exponential
                        distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
@@ -464,7 +464,7 @@ def calibrate_tbg(
     `a`, `b`           least squares fit of dwell times to lengths; without lengths, b is the mean
     =================  ============================================================================
 
-    A parameter for which the log has no data keeps the value of Smucker and Clarke (2012), who
+    A parameter that cannot be estimated keeps the value of Smucker and Clarke (2012), who
     conducted a user study. The estimators are our own: they assume that users read from the top,
     and continue independently of their clicks. A log does not show what users do after their last
     click, so h tends to be too low.

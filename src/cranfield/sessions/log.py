@@ -1,4 +1,4 @@
-"""Search sessions: concatenated to one ranking per session, or followed by rankings of runs."""
+"""Search sessions: concatenate their result lists, or append rankings of runs."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ class Sessions:
         Text of the current query of each session, which has no results yet, as in the TREC Session
         track; None for sessions without a current query.
     queries
-        Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds);
-        texts and times are null in sessions that were read from a table.
+        Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds,
+        NaN if unknown); texts and times are null in sessions that were read from a table.
     results
         Data frame: `system`, `session`, `query`, `rank`, `doc`, `title`, `snippet`; sorted by list
         and rank.
     clicks
-        Data frame: `system`, `session`, `query`, `rank`, `start`, `end` (seconds); in order of time
-        within a session and system, where a click without a time follows the one above it.
+        Data frame: `system`, `session`, `query`, `rank`, `start`, `end` (seconds, or null or NaN);
+        in order of time within a session and system, a click without a time after its predecessor.
     source
         Name of the source, for messages.
     n_lost_clicks
@@ -166,7 +166,7 @@ class Sessions:
             n_lost_clicks=self.n_lost_clicks,
         )
 
-    def qrels(self, qrels: Any, *, current: bool = False) -> Qrels:
+    def to_qrels(self, qrels: Any, *, needs_current_query: bool = False) -> Qrels:
         """Return judgments by session: each session gets the judgments of its topic.
 
         Parameters
@@ -174,7 +174,7 @@ class Sessions:
         qrels
             Judgments by topic: any input of :func:`cranfield.read_qrels`. Or `clicks`, or
             `clicks:SECONDS`, for the judgments of :meth:`clicks_to_qrels`.
-        current
+        needs_current_query
             Keep only the sessions with a current query, for which runs of the TREC Session track
             rank documents; without effect on judgments from clicks.
 
@@ -187,26 +187,25 @@ class Sessions:
         Raises
         ------
         InputError
-            If no session has a judged topic; for judgments from clicks, if there is no click with
-            the minimum dwell time.
+            If no session has a judged topic (and a current query if required), or if judgments are
+            derived from clicks and no click has the minimum dwell time.
         """
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_of = {name: code for code, name in enumerate(judgments.topics)}
+        sessions = zip(self.names, self.topics, self.current_queries, strict=True)
         pairs = [
             (name, code_of[topic])
-            for name, topic, query in zip(
-                self.names, self.topics, self.current_queries, strict=True
-            )
-            if topic in code_of and (query is not None or not current)
+            for name, topic, query in sessions
+            if topic in code_of and (query is not None or not needs_current_query)
         ]
         if not pairs:
             first_topic = next((topic for topic in self.topics if topic is not None), None)
-            required = (
-                "; a column topic, or a table of topics of sessions (session, topic), is required"
-            )
+            required = "; a column topic, or a table of topics (session, topic), is required"
             session_topics = f"no topics{required}" if first_topic is None else quote(first_topic)
+            if not code_of.keys().isdisjoint(self.topics):
+                session_topics = "only sessions without a current query"
             raise InputError(
                 f"expected sessions with judged topics, such as {quote(judgments.topics[0])}, got"
                 f" {session_topics}",
@@ -231,8 +230,7 @@ class Sessions:
     def clicks_to_qrels(self, min_seconds: float | None = None) -> Qrels:
         """Derive judgments by session from clicks: grade 1 for clicked results, 0 for others.
 
-        A clicked document has grade 1 in its session, whichever system retrieved it, and whichever
-        query.
+        A clicked document has grade 1 in its session, whichever system and query retrieved it.
 
         Parameters
         ----------
@@ -345,7 +343,7 @@ class ConcatenatedSessions(Sequence[Run]):
     n_removed
         Number of documents removed as duplicates.
     n_cut
-        Number of documents removed below the depth or below the last clicked rank.
+        Number of documents removed below the depth or the last clicked rank, or without a click.
     settings
         Options of :func:`concatenate`.
     """
@@ -384,13 +382,13 @@ class ConcatenatedSessions(Sequence[Run]):
             origin=Origin(self.sessions.source),
         )
 
-    def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
+    def judge(self, qrels: Any, **policies: Any) -> JudgedRuns:
         """Judge the concatenated rankings; add the query of each document, and the clicks.
 
         Parameters
         ----------
         qrels
-            As for :meth:`Sessions.qrels`.
+            As for :meth:`Sessions.to_qrels`.
         policies
             As for :func:`cranfield.judge`; `ties` can only be `input`, because results of sessions
             have ranks.
@@ -403,9 +401,9 @@ class ConcatenatedSessions(Sequence[Run]):
         Raises
         ------
         InputError
-            As for :meth:`Sessions.qrels`.
+            As for :meth:`Sessions.to_qrels`.
         PolicyError
-            For an unknown value of a policy, or another value of `ties`.
+            For an unknown value of a policy, or a value of `ties` other than `input`.
         """
         is_condensed = policies.get("unjudged") == "condensed"
         if is_condensed:
@@ -415,12 +413,12 @@ class ConcatenatedSessions(Sequence[Run]):
             raise PolicyError(f"ties {ties} has no effect, because results of sessions have ranks")
         if policies.get("aspects"):
             aspects = policies["aspects"].items()
-            policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
+            policies["aspects"] = {name: self.sessions.to_qrels(labels) for name, labels in aspects}
         if policies.get("intents") is not None:
             policies["intents"] = self._convert_intents(read_intents(policies["intents"]))
         if policies.get("lengths") is not None:
             policies["lengths"] = read_lengths(policies["lengths"])
-        session_qrels = self.sessions.qrels(qrels)
+        session_qrels = self.sessions.to_qrels(qrels)
         judged = judge(list(self), session_qrels, **policies)
         queries = self._match_queries(judged)
         if judged.policies.depth is not None:
@@ -481,7 +479,7 @@ def concatenate(
     """Concatenate the result lists of each session, in order of the queries.
 
     Any measure of a ranking can then score sessions (Sakai 2013, section 3.2): pass the result to
-    :func:`cranfield.evaluate` with `sessions.qrels(qrels)`.
+    :func:`cranfield.evaluate` with `sessions.to_qrels(qrels)`.
 
     Parameters
     ----------
@@ -522,8 +520,8 @@ def concatenate(
     if until_click:
         if sessions.clicks.is_empty():
             raise sessions._make_no_clicks_error(", which until_click=True requires")
-        lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
-        rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
+        last_ranks = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
+        rows = rows.join(last_ranks, on=LIST_KEY, how="inner", maintain_order="left")
         rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))
     if depth is not None:
         rows = rows.filter(pl.int_range(pl.len()).over(LIST_KEY) < depth)
@@ -650,8 +648,8 @@ def append_runs(
     results = results.with_columns(query=next_query.gather(results["session"]))
     texts = pl.Series("text", [sessions.current_queries[i] for i in indices], dtype=pl.String)
     session = pl.Series("session", indices, dtype=pl.Int64)
-    current = pl.DataFrame([session, next_query.gather(indices), texts])
-    queries = pl.concat([sessions.queries, current], how="diagonal")
+    current_queries = pl.DataFrame([session, next_query.gather(indices), texts])
+    queries = pl.concat([sessions.queries, current_queries], how="diagonal")
     systems = pl.DataFrame({"system": pl.Series(range(len(run_list)), dtype=pl.Int64)})
 
     def repeat_rows(frame: pl.DataFrame) -> pl.DataFrame:

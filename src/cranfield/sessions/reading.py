@@ -58,10 +58,9 @@ def _parse_seconds(cell: Any) -> float | None:
             cell = datetime.fromisoformat(cell.strip())
         except ValueError:
             return None
+    if isinstance(cell, datetime):
         # Times without a zone are in UTC, whatever the zone of the machine.
-        cell = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
-    if hasattr(cell, "timestamp"):
-        return float(cell.timestamp())
+        return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp()
     seconds = parse_number(cell)
     return seconds / 1000 if seconds is not None and seconds > _MAX_SECONDS else seconds
 
@@ -163,7 +162,7 @@ def _read_attribute(element: Element, name: str) -> str:
     return value
 
 
-def _parse_positive(element: Element, text: str, noun: str) -> int:
+def _parse_element_number(element: Element, text: str, noun: str) -> int:
     text = text.strip()
     if not _DIGITS.fullmatch(text) or int(text) < 1:
         raise _make_error(element, f"{noun} must be a positive integer, got {quote(text)}")
@@ -206,16 +205,16 @@ def read_sessions(
         `session`, `query`, `doc`, `rank` or `score`, and optionally `system`, `topic`, `title`,
         `snippet` and `time` (to check the order of queries): a CSV, TSV, JSON or Parquet file, a
         data frame of any library, a dict of columns, or an iterable of mappings or named tuples.
-        Files may be compressed (gz, bz2, xz, zst).
-        `query` is the position of the query in its session, from 1. If any id of a query is not an
-        integer, queries are numbered in order of appearance. Results with equal scores are in
+        Files may be compressed (gz, bz2, xz, zst). `query` is the position of the query in its
+        session, from 1. If any id of a query is not an integer of up to 9 digits, the queries of
+        each session are numbered in order of appearance. Results with equal scores are in
         descending order of document ids, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank` or
         `doc`, and optionally `system`, `start` (or `time`) and `end` (seconds, milliseconds since
-        1970, or times of ISO 8601), or `dwell` in seconds. Rows with 0 in a column `clicks` or
-        `clicked` are not clicks. A log in XML has its own clicks and cannot be combined with this
-        table.
+        1970, or times of ISO 8601), or `dwell` in seconds. Rows with 0 or false in a column
+        `clicks` or `clicked` are not clicks. A log in XML has its own clicks and cannot be combined
+        with this table.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
         file with a session and its topic on each line, such as the track's `sessiontopicmap`. A
@@ -352,7 +351,7 @@ def _read_log(
                     names[name] = element.attributes.get("num", "").strip() or None
                 case "interaction":
                     number = element.attributes.get("num", str(query + 1))
-                    query = _parse_positive(element, number, "query number")
+                    query = _parse_element_number(element, number, "query number")
                     check_new(element, "query", session, query)
                     start = _read_time(element, "starttime")
                     rows["query"].append([0, session, query, "", start])
@@ -362,7 +361,7 @@ def _read_log(
                     rows["query"][-1][3] = element.text.strip()
                 case "result":
                     texts = _read_texts(element)
-                    rank = _parse_positive(element, _read_attribute(element, "rank"), "rank")
+                    rank = _parse_element_number(element, _read_attribute(element, "rank"), "rank")
                     if not texts["doc"]:
                         raise _make_error(element, f"result {rank} has no document")
                     check_new(element, "rank", session, query, rank)
@@ -374,7 +373,7 @@ def _read_log(
                         raise _make_error(element, "a click must have a rank or a document")
                     times = _read_time(element, "starttime"), _read_time(element, "endtime")
                     has_rank = texts["rank"] != ""
-                    rank = _parse_positive(element, texts["rank"], "rank") if has_rank else 0
+                    rank = _parse_element_number(element, texts["rank"], "rank") if has_rank else 0
                     rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
         if not names:
             raise InputError("expected at least one session, got none")
@@ -565,14 +564,14 @@ def _read_clicks(
     frame = _encode(frame, keys, names, systems)
     by_rank = results.select(*RESULT_KEY, hit="doc").with_columns(pl.col("rank").cast(pl.Int32))
     frame = frame.join(by_rank, on=RESULT_KEY, how="left", maintain_order="left")
-    is_other = frame["doc"].is_not_null() & frame["doc"].ne_missing(frame["hit"])
-    if is_other.any():
+    is_other_doc = frame["doc"].is_not_null() & frame["doc"].ne_missing(frame["hit"])
+    if is_other_doc.any():
         key = [*LIST_KEY, "doc"]
         by_doc = results.sort("rank").unique(key, keep="first").select(*key, doc_rank="rank")
         frame = frame.join(by_doc, on=key, how="left", maintain_order="left")
         has_rank = frame["rank"].is_not_null()
-        frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
-        if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
+        frame = frame.with_columns(rank=pl.when(is_other_doc).then("doc_rank").otherwise("rank"))
+        if n_moved := int((is_other_doc & has_rank & frame["rank"].is_not_null()).sum()):
             n_clicks = inflect(n_moved, "click")
             reason = "counted at the rank of the document, which differs from the rank of the click"
             warn(f"{table.source}: {n_clicks} {reason}")

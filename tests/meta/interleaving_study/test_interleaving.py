@@ -56,7 +56,7 @@ def test_wins_and_clicks_are_those_of_loops() -> None:
         numbers = draw_uniforms(3, 0, 60, 6, 1, 0, t, 0, 1)
         for k in range(60):
             row = [[-1 if c < 0 else grade.get(made.docs[c], 0) for c in drawn.lists[k]]]
-            clicked = user.clicks(np.array(row), numbers[k : k + 1])[0]
+            clicked = user.draw_clicks(np.array(row), numbers[k : k + 1])[0]
             gain = sum(1 if team == 0 else -1 for team in drawn.teams[k][clicked])
             wins, losses, ties = wins + (gain > 0), losses + (gain < 0), ties + (gain == 0)
         for side in (0, 1):
@@ -64,7 +64,7 @@ def test_wins_and_clicks_are_those_of_loops() -> None:
             row = [grades + [-1] * (3 - len(grades))]
             numbers = draw_uniforms(3, 0, 60, 6, 1, 0, t, 0, 1, side)
             for k in range(60):
-                clicks[side].append(int(user.clicks(np.array(row), numbers[k : k + 1]).sum()))
+                clicks[side].append(int(user.draw_clicks(np.array(row), numbers[k : k + 1]).sum()))
     pair = found.pairs.filter(first="good", second="bad")
     draft, ab = pair.iter_rows(named=True)
     assert draft["effect"] == pytest.approx(wins / (wins + losses) - 0.5, abs=1e-12)
@@ -133,7 +133,7 @@ def test_another_method_adds_parts(tmp_path: Path) -> None:
 
 
 class Everything:
-    def clicks(self, grades: Any, uniforms: Any) -> Bools:
+    def draw_clicks(self, grades: Any, uniforms: Any) -> Bools:
         return np.asarray(grades) >= 0
 
 

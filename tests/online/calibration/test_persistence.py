@@ -64,7 +64,7 @@ def test_examination_given_all_clicks(name: str) -> None:
     model = trained(name)
     kept = {key: one["value"].to_list() for key, one in model.parameters.items()}
     grades = model.items.frame["grade"].to_list()
-    pages = model.patterns(some_log())
+    pages = model.extract_patterns(some_log())
     assert isinstance(model.model, CascadeModel)
     seen = model.model.compute_posterior(model.values, pages).examined
     for pattern in range(0, len(pages), 7):
@@ -188,7 +188,7 @@ def test_mistakes_of_moves() -> None:
     assert moves.n_unknown == 7
     check_refused(
         (lambda: cf.online.click_moves(log_of_moves(), ranks=1), "ranks"),
-        (lambda: moves.measure(dwell_by="rank"), "no clicks with both a dwell time and a rank"),
+        (lambda: moves.measure(dwell_by="rank"), "expected a rank with a mean dwell time"),
         (lambda: moves.measure(dwell_by="page"), "dwell_by"),
         (lambda: moves.measure(prior=0), "prior must be a number above 0"),
     )

@@ -58,11 +58,11 @@ def scored(measure: cf.Measure) -> list[float]:
 @pytest.mark.parametrize("name", MODELS)
 def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
     model = trained(name)
-    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.compute_click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     gains = [0.0 if grade is None else grade / 2 for page in PAGES for grade in page]
     each = chances.with_columns(gain=pl.Series(gains)).group_by("page", maintain_order=True)
     expected = each.agg((pl.col("probability") * pl.col("gain")).sum())["probability"].to_list()
-    measure = model.measure("utility", unjudged=True, gains="graded")
+    measure = model.measure("utility", separates_unjudged=True, gains="graded")
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
     assert scored(cf.parse_measure(str(measure))) == scored(measure)
@@ -71,7 +71,7 @@ def test_utility_is_the_sum_of_the_models_own_chances(name: str) -> None:
 @pytest.mark.parametrize("name", ["DBN", "SDBN", "CM", "CCM", "DCM"])
 def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
     model = trained(name)
-    chances = model.click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
+    chances = model.compute_click_probabilities(some_log()).filter(pl.col("page") < len(PAGES))
     values = {key: one["value"].to_list() for key, one in model.parameters.items()}
     kinds = model.items.frame["grade"].to_list()
     expected = [0.0] * len(PAGES)
@@ -85,7 +85,7 @@ def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
         else:
             satisfied = values["attractiveness" if name == "CCM" else "satisfaction"][item]
         expected[page] += chance * satisfied / rank
-    measure = model.measure("effort", unjudged=True)
+    measure = model.measure("effort", separates_unjudged=True)
     assert scored(measure) == pytest.approx(expected, abs=1e-12)
     assert cf.parse_measure(str(measure)) == measure
 
@@ -93,7 +93,7 @@ def test_effort_is_the_sum_of_satisfied_clicks_by_rank(name: str) -> None:
 def test_documents_without_a_judgment_are_as_grade_0_by_default() -> None:
     model = trained("DBN")
     assert "None" not in str(model.measure())
-    assert str(model.measure(unjudged=True)).startswith("uM(clicks={None: 0.")
+    assert str(model.measure(separates_unjudged=True)).startswith("uM(clicks={None: 0.")
 
 
 def test_cutoff_and_digits() -> None:
@@ -111,8 +111,10 @@ def test_users_of_models(name: str) -> None:
     """ETU with the gain of a click is the utility; C is that of the papers."""
     model = trained(name)
     clicks = dict(model.parameters["attractiveness"].select("grade", "value").rows())
-    user = model.user_model(unjudged=True, gains={g: v for g, v in clicks.items() if g})
-    utility = model.measure("utility", unjudged=True, gains="binary")
+    user = model.make_user_model(
+        separates_unjudged=True, gains={g: v for g, v in clicks.items() if g}
+    )
+    utility = model.measure("utility", separates_unjudged=True, gains="binary")
     told = cf.parse_measure(f"ETU({user})")
     # In C/W/L all read the first rank, and by PBM a share of them.
     share = model.parameters["examination"]["value"][0] if name == "PBM" else 1.0
@@ -143,4 +145,4 @@ def test_a_saved_model_is_the_same_measure(tmp_path: object) -> None:
     trained("DBN").save(path)
     again = cf.online.ClickModel.load(path)
     assert again.measure("effort") == trained("DBN").measure("effort")
-    assert again.user_model() == trained("DBN").user_model()
+    assert again.make_user_model() == trained("DBN").make_user_model()

@@ -25,8 +25,8 @@ def test_figures_by_plain_sums() -> None:
     assert found.to_polars()["model"].to_list() == ["GCTR", "PBM", "DBN"]
     clicks = np.array([click for page in PAGES[200:] for click in page[2]], dtype=bool)
     for place, model in enumerate(MODELS):
-        chances = model.click_probabilities(NEW)["probability"].to_numpy()
-        given = model.conditional_probabilities(NEW)["probability"]
+        chances = model.compute_click_probabilities(NEW)["probability"].to_numpy()
+        given = model.compute_conditional_probabilities(NEW)["probability"]
         assert found.models["log-likelihood"][place] == pytest.approx(given.log().sum())
         clicked, missed = chances[clicks], chances[~clicks]
         area = mannwhitneyu(clicked, missed).statistic / len(clicked) / len(missed)
@@ -59,7 +59,7 @@ def test_gain_and_its_limits() -> None:
     assert found.n_queries == 5
     again = cf.online.perplexity_gain(pbm, rank, NEW, resamples=400, seed=2)
     assert (again.low, again.high) == (found.low, found.high)
-    one = cf.online.perplexity_gain(pbm, rank, NEW.where(pl.col("query") == "q1"))
+    one = cf.online.perplexity_gain(pbm, rank, NEW.select_pages(pl.col("query") == "q1"))
     assert np.isnan(one.low)
     assert "no interval: one query" in repr(one)
     same = cf.online.perplexity_gain(rank, rank, NEW)
@@ -70,7 +70,7 @@ def test_gain_and_its_limits() -> None:
 
 def test_relevance_beside_judgments() -> None:
     model = cf.online.train(OLD, "DCTR")
-    worth = model.relevance()
+    worth = model.estimate_relevance()
     qrels = {
         query: {doc: int(value > 0.25) for doc, value in rows.select("doc", "relevance").rows()}
         for (query,), rows in worth.group_by("query")

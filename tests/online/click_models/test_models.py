@@ -101,11 +101,11 @@ def test_chances_are_the_marginals_of_a_distribution(name: str) -> None:
     docs = ("d3", "d0", "d5", "unheard of", "d1")
     every = list(product((0, 1), repeat=5))
     log = log_of([("q1", docs, one) for one in every])
-    found = model.conditional_probabilities(log)
+    found = model.compute_conditional_probabilities(log)
     chance = found["probability"].to_numpy().reshape(32, 5).prod(axis=1)
     assert chance.sum() == pytest.approx(1, abs=1e-12)
     marginal = chance @ np.array(every)
-    full = model.click_probabilities(log)["probability"].to_numpy().reshape(32, 5)
+    full = model.compute_click_probabilities(log)["probability"].to_numpy().reshape(32, 5)
     np.testing.assert_allclose(full, np.tile(marginal, (32, 1)), atol=1e-12)
     unseen = found["unseen"].to_numpy().reshape(32, 5)[0].tolist()
     assert unseen == [False, False, False, "item" in model.model.variables.values(), False]
@@ -121,7 +121,7 @@ def test_simulated_clicks_have_these_chances(name: str) -> None:
     shown = results.with_columns(query=log.pages["query"].gather(results["page"]))
     seen = shown.group_by("query", "rank").agg(pl.col("clicks").mean()).sort("query", "rank")
     pages: list[Page] = [("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))]
-    chance = model.click_probabilities(log_of(pages))["probability"].to_numpy()
+    chance = model.compute_click_probabilities(log_of(pages))["probability"].to_numpy()
     spread = np.sqrt(chance * (1 - chance) / 4000)
     assert (np.abs(seen["clicks"].to_numpy() - chance) <= 5 * spread).all()
     few = model.simulate(lists, 10, seed=3)
@@ -134,7 +134,7 @@ def test_ranks_beyond_training_have_the_value_of_the_last_rank(name: str) -> Non
     """Each page repeats one document; its chance depends on the rank alone."""
     pages = [("q", ("a",) * 3, clicks) for clicks in [(1, 0, 0), (1, 1, 0), (0, 0, 1), (0, 0, 0)]]
     model = cf.online.train(log_of(pages), name)
-    deep = model.click_probabilities(log_of([("q", ("a",) * 6, (0,) * 6)]))
+    deep = model.compute_click_probabilities(log_of([("q", ("a",) * 6, (0,) * 6)]))
     kept = model.parameters[[*model.model.variables][-1]]["value"].to_list()
     kept += [kept[-1]] * 3
     attract = 1.0 if name == "RCTR" else model.parameters["attractiveness"]["value"][0]
@@ -153,12 +153,12 @@ def test_ubm_beyond_training_goes_by_the_distance_from_the_last_click() -> None:
     docs = ("d0", "d1", "d2") * 3
     deepest = max(rank for rank, _ in seen)
     assert deepest == 6
-    of_query = model.relevance().filter(pl.col("query") == "q0")
+    of_query = model.estimate_relevance().filter(pl.col("query") == "q0")
     worth = dict(of_query.select("doc", "relevance").iter_rows())
     for clicked in range(10):
         clicks = tuple(int(rank == clicked) for rank in range(1, 10))
         log = log_of([("q0", docs, clicks)])
-        given = model.conditional_probabilities(log)["probability"].to_list()
+        given = model.compute_conditional_probabilities(log)["probability"].to_list()
         for rank in range(1, 10):
             last = clicked if clicked < rank else 0
             at = min(rank, deepest)
@@ -180,15 +180,15 @@ def test_tied_by_grade_unjudged_is_a_class() -> None:
         assert frame.equals(again.parameters[name])
     clicked = sum(sum(clicks) for _, _, clicks in PAGES)
     assert model.parameters["satisfaction"]["trials"].sum() == clicked
-    user = model.user()
+    user = model.make_user()
     grades_shown = np.array([[0, 2, -1], [2, 0, 1], [7, -1, -1]])
     numbers = np.zeros((3, 6))
-    assert user.clicks(grades_shown, numbers).tolist() == (grades_shown >= 0).tolist()
+    assert user.draw_clicks(grades_shown, numbers).tolist() == (grades_shown >= 0).tolist()
 
 
 def test_what_is_worth_to_users() -> None:
     model = cf.online.train(LOG, "SDBN")
-    worth = model.relevance()
+    worth = model.estimate_relevance()
     a, s = (model.parameters[one]["value"] for one in ("attractiveness", "satisfaction"))
     assert worth["relevance"].equals((a * s).alias("relevance"))
     qrels = model.as_qrels(0.3)

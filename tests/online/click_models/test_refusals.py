@@ -39,23 +39,26 @@ REFUSALS: dict[str, list[Refusal]] = {
     "logs": [
         (lambda: train(LOG, "DBN", tied="doc"), "tied"),
         (lambda: train(LOG, "DBN", tied="grade"), "grade"),
-        (lambda: train(LOG.where(pl.lit(False)), "DBN"), "results|shown"),
+        (lambda: train(LOG.select_pages(pl.lit(False)), "DBN"), "results|shown"),
         (lambda: train(GAPS, "DBN"), "has gaps"),
         (lambda: train(LOG, "DBN", qrels={"q0": {"d1": 1}}), "requires tied=.grade"),
-        (lambda: train(LOG, "GCTR").relevance(), "documents"),
-        (lambda: train(LOG, "RCTR").relevance(), "documents"),
+        (lambda: train(LOG, "GCTR").estimate_relevance(), "documents"),
+        (lambda: train(LOG, "RCTR").estimate_relevance(), "documents"),
         (lambda: trained("SDBN").as_qrels(), "grade"),
     ],
     "measures": [
         (lambda: train(some_log(), "DBN").measure(), "requires a model tied by grade"),
-        (lambda: train(some_log(), "DBN").user_model(), "requires a model tied by grade"),
+        (lambda: train(some_log(), "DBN").make_user_model(), "requires a model tied by grade"),
         (lambda: trained("GCTR").measure(), "documents"),
         (lambda: trained("UBM").measure("effort"), "no measure of effort"),
         (lambda: trained("PBM").measure("effort"), "no measure of effort"),
         (lambda: trained("DBN").measure("cost"), "kind"),
-        (lambda: trained("UBM").user_model(), "from top to bottom"),
-        (lambda: trained("DCM").user_model(), "not the product of a probability by grade"),
-        (lambda: train(RISING, "PBM", tied="grade").user_model(), "rank 2 is examined more often"),
+        (lambda: trained("UBM").make_user_model(), "from top to bottom"),
+        (lambda: trained("DCM").make_user_model(), "not the product of a probability by grade"),
+        (
+            lambda: train(RISING, "PBM", tied="grade").make_user_model(),
+            "rank 2 is examined more often",
+        ),
     ],
 }
 
@@ -68,7 +71,7 @@ def test_refused_in_one_line(topic: str) -> None:
 @pytest.mark.parametrize("qrels", [{"zz": {"d1": 1}}, {"q0": {"zz": 1}}])
 def test_judgments_of_no_result(qrels: dict[str, dict[str, int]]) -> None:
     with pytest.raises(CranfieldError, match=r"no result is judged \(results for 'q\d' contain"):
-        cf.online.with_grades(LOG, qrels)
+        cf.online.add_grades(LOG, qrels)
 
 
 @pytest.mark.parametrize("threshold", [30, -0.1, [0.3, 0.6]])

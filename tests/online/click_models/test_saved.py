@@ -27,7 +27,7 @@ def test_the_same_comes_back(name: str, tied: str | None, tmp_path: Path) -> Non
     assert repr(again) == repr(model)
     assert again.objective.tolist() == model.objective.tolist()
     assert all(frame.equals(again.parameters[name]) for name, frame in model.parameters.items())
-    assert again.click_probabilities(LOG).equals(model.click_probabilities(LOG))
+    assert again.compute_click_probabilities(LOG).equals(model.compute_click_probabilities(LOG))
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,7 @@ def test_lifts_by_three_methods_agree_where_means_are_sure() -> None:
 def test_sample_ratio_comes_first_and_stops_the_verdict() -> None:
     table = {"variant": ["a"] * 300 + ["b"] * 200, "x": np.arange(500) % 7}
     found = analyse_experiment(table, "x")
-    assert str(found).startswith("SAMPLE RATIO MISMATCH") and found.stopped
+    assert str(found).startswith("SAMPLE RATIO MISMATCH") and found.is_stopped
     assert np.isnan([found.pvalues, found.lift_low]).all()
     assert np.isnan([found.mean_low, found.mean_high]).all()
     assert found.verdicts == (("no verdict",),)
@@ -232,7 +232,7 @@ def test_sample_ratio_comes_first_and_stops_the_verdict() -> None:
     assert str(warned).startswith("SAMPLE RATIO MISMATCH")
     assert np.isfinite(warned.pvalues).all()
     as_planned = analyse_experiment(table, "x", weights={"a": 0.6, "b": 0.4})
-    assert not as_planned.stopped
+    assert not as_planned.is_stopped
 
 
 def test_a_mismatch_of_one_day_stops_it_too() -> None:
@@ -240,13 +240,13 @@ def test_a_mismatch_of_one_day_stops_it_too() -> None:
     variant = np.tile(["a", "b"], 400)
     variant[:40] = "a"
     table = {"variant": variant, "x": np.arange(800) % 7, "time": days}
-    assert not analyse_experiment(table, "x").stopped
+    assert not analyse_experiment(table, "x").is_stopped
     found = analyse_experiment(table, "x", time="time")
     variant[40:90] = "a"
     variant[400:490] = "b"
     stopped = analyse_experiment({**table, "variant": variant}, "x", time="time")
     assert found.sample_ratios["level"].to_list() == ["2026-03-01", "2026-03-02"]
-    assert stopped.stopped and not (found.stopped or stopped.sample_ratio.alarm)
+    assert stopped.is_stopped and not (found.is_stopped or stopped.sample_ratio.is_mismatch)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_days_as_numbers_are_tested_too(times: list[Any]) -> None:
     variant = np.repeat(["a", "b", "a", "b"], [300, 100, 100, 300])
     table = {"variant": variant, "x": np.arange(800) % 7, name: np.repeat(times, 400)}
     report = analyse_experiment(table, "x", time=name)
-    assert report.stopped and report.sample_ratios["units"].to_list() == [400, 400]
+    assert report.is_stopped and report.sample_ratios["units"].to_list() == [400, 400]
 
 
 def test_days_that_cannot_be_tested_are_noted() -> None:
@@ -401,7 +401,7 @@ def test_weights_go_by_name_in_segments_too() -> None:
         analyse_experiment(table, "x", weights=dict(given), segments=["half"])
         for given in ([("new", 0.1), ("control", 0.9)], [("control", 0.9), ("new", 0.1)])
     )
-    assert not one.stopped and one.sample_ratios.equals(other.sample_ratios)
+    assert not one.is_stopped and one.sample_ratios.equals(other.sample_ratios)
     assert tuple(one.sample_ratio.variant) == one.variants == ("control", "new")
 
 
@@ -509,7 +509,7 @@ def test_pages_without_a_user_are_excluded_and_counted() -> None:
     number = int((assigned & log.pages["user"].is_null()).sum())
     share = number / assigned.sum()
     found = analyse_experiment(log, ["CTR", "UCTR"])
-    known = analyse_experiment(log.where(pl.col("user").is_not_null()), ["CTR", "UCTR"])
+    known = analyse_experiment(log.select_pages(pl.col("user").is_not_null()), ["CTR", "UCTR"])
     np.testing.assert_array_equal(found.units, known.units)
     np.testing.assert_array_equal(found.means, known.means)
     assert f"{number} pages ({share:.1%}) excluded: no user" in found.notes
@@ -570,13 +570,13 @@ def test_decisions_that_differ_from_their_interval_are_named(correction: str) ->
     assert [note for note in report.notes if "interval" in note] == expected * bool(listed)
     assert bool(listed) == (correction in {"holm", "hommel", "by"})
     scope = "simultaneous" if correction in {"bonferroni", "sidak"} else "unadjusted"
-    assert f"; {scope} 95% confidence intervals" in report.methods()[0]
+    assert f"; {scope} 95% confidence intervals" in report.describe_methods()[0]
 
 
 def test_nothing_is_unadjusted_without_a_correction_or_with_one_comparison() -> None:
-    assert "; 95% confidence intervals" in four_metrics(correction="none").methods()[0]
+    assert "; 95% confidence intervals" in four_metrics(correction="none").describe_methods()[0]
     one = analyse_totals({"control": (500, 10_000), "new": (575, 10_100)})
-    assert "; 95% confidence intervals" in one.methods()[0]
+    assert "; 95% confidence intervals" in one.describe_methods()[0]
 
 
 @pytest.mark.parametrize("errors", ["delta", "bootstrap"])

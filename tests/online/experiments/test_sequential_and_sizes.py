@@ -22,7 +22,7 @@ from cranfield.online import (
 from cranfield.online.experiments.estimates import (
     SEQUENTIAL,
     Effects,
-    always_valid,
+    always_valid_inference,
     compute_half_width,
     compute_percentiles,
     resample_means,
@@ -59,11 +59,11 @@ def test_the_formulas_written_out() -> None:
     d, s, n, alpha, tau = 0.3, 0.11, 800.0, 0.05, 0.2
     rho2 = (-2 * np.log(alpha) + np.log(1 - 2 * np.log(alpha))) / 5000
     half = s * np.sqrt(2 * (n * rho2 + 1) / (n * rho2) * np.log(np.sqrt(n * rho2 + 1) / alpha))
-    low, high, _ = always_valid([d], [s], [n], "CS(tuned=5000)", alpha=alpha)
+    low, high, _ = always_valid_inference([d], [s], [n], "CS(tuned=5000)", alpha=alpha)
     assert (low[0], high[0]) == pytest.approx((d - half, d + half))
     v = s**2 * n
     big = np.sqrt(v / (v + n * tau**2)) * np.exp(n**2 * tau**2 * d**2 / (2 * v * (v + n * tau**2)))
-    assert always_valid([d], [s], [n], "mSPRT(tau=0.2)")[2][0] == pytest.approx(1 / big)
+    assert always_valid_inference([d], [s], [n], "mSPRT(tau=0.2)")[2][0] == pytest.approx(1 / big)
 
 
 def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
@@ -71,19 +71,22 @@ def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
     n = np.arange(10, 500)
     d, s = random.normal(0, 1, 490).cumsum() / n + 0.15, 1 / np.sqrt(n)
     for method in ("CS(tuned=300)", "mSPRT(tau=0.3)"):
-        low, high, p = always_valid(d, s, n, method)
+        low, high, p = always_valid_inference(d, s, n, method)
         outside = (low > 0) | (high < 0)
         assert ((np.maximum.accumulate(outside)) == (p <= 0.05)).all()
         assert (np.diff(p) <= 0).all()
-    assert always_valid([1.0], [0.0], [10.0])[2].tolist() == [1.0]
+    assert always_valid_inference([1.0], [0.0], [10.0])[2].tolist() == [1.0]
     with pytest.raises(PolicyError, match="difference must be finite"):
-        always_valid([-np.inf], [0.0], [10.0])
+        always_valid_inference([-np.inf], [0.0], [10.0])
     with pytest.raises(PolicyError):
         SEQUENTIAL.parse("mSPRT(tau=0)")
 
 
 def test_one_look_may_be_a_number() -> None:
-    one, looks = always_valid(0.1, 0.02, 1000), always_valid([0.1], [0.02], [1000])
+    one, looks = (
+        always_valid_inference(0.1, 0.02, 1000),
+        always_valid_inference([0.1], [0.02], [1000]),
+    )
     assert [float(value) for value in one] == [values[0] for values in looks]
 
 

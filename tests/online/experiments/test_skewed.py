@@ -15,7 +15,7 @@ from cranfield.online import Metric, analyse_experiment
 from cranfield.online.experiments import comparisons
 from cranfield.online.experiments.comparisons import (
     Distortion,
-    Options,
+    ExperimentOptions,
     PermutationTest,
     run_permutation_test,
 )
@@ -46,9 +46,9 @@ def of_values(values: Any, treated: int, resamples: int, seed: int = 0) -> Permu
     )
 
 
-def options(resamples: int, seed: int, theta: str = "pooled") -> Options:
-    names: Any = dict.fromkeys(field.name for field in fields(Options))
-    return Options(**names | {"theta": theta, "resamples": resamples, "seed": seed})
+def options(resamples: int, seed: int, theta: str = "pooled") -> ExperimentOptions:
+    names: Any = dict.fromkeys(field.name for field in fields(ExperimentOptions))
+    return ExperimentOptions(**names | {"theta": theta, "resamples": resamples, "seed": seed})
 
 
 def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_margins_are_absolute_or_relative() -> None:
     assert tested("5%", -1.0) == pytest.approx(welch(-y, -1.05 * x, "greater"))
     report = analyse_experiment(table, {"x": Metric("x", margin="5%")})
     assert report.verdicts == (("not worse",),)
-    [line] = report.margin_lines()
+    [line] = report.describe_margins()
     assert line.endswith("by at least 5% of the mean of the control; level 0.025")
     assert "noninferiority p" in report.to_polars().columns
     assert not any("margin" in note for note in report.notes)

@@ -70,7 +70,7 @@ def clicks_on(lists: np.ndarray, number: int) -> Iterator[np.ndarray]:
 
 def mean_outcome(interleaver: Interleaver, clicks: int = 1) -> float:
     """Expected outcome where so many ranks, or any (-1), are clicked at random."""
-    law = interleaver.distribution()
+    law = interleaver.compute_distribution()
     means = [
         float(law.probabilities @ interleaver.outcomes(law.lists, clicked, law.teams))
         for clicked in clicks_on(law.lists, clicks)

@@ -16,7 +16,7 @@ METHODS = [*cf.online.interleaving_methods()["method"], "Probabilistic(replace=F
 def test_draws_follow_the_distribution(method: str) -> None:
     """All frequencies within 4.5 standard errors."""
     interleaver = made("abcd", "bdca", method=method)
-    law = interleaver.distribution()
+    law = interleaver.compute_distribution()
     drawn = interleaver.draw(10_000, seed=1)
     rows, counts = np.unique(np.c_[drawn.lists, drawn.teams], axis=0, return_counts=True)
     listed = np.c_[law.lists, law.teams].tolist()
@@ -60,8 +60,8 @@ def test_an_impression_sees_the_same_list_whoever_else_is_asked() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_short_lists_and_few_documents(method: str) -> None:
-    assert by_name(made("a", "a", method=method).distribution()) == {"a": 1.0}
-    tops = set(by_name(made("abc", "cab", method=method, length=1).distribution()))
+    assert by_name(made("a", "a", method=method).compute_distribution()) == {"a": 1.0}
+    tops = set(by_name(made("abc", "cab", method=method, length=1).compute_distribution()))
     assert tops == ({"a", "b", "c"} if method.startswith("Prob") else {"a", "c"})
     padded = made("ab", "ba", method=method, length=5).draw(3, seed=1)
     assert (padded.lists[:, 2:] == -1).all() and (padded.teams[:, 2:] == -1).all()
@@ -75,7 +75,7 @@ def test_runs_are_interleaved_for_a_topic() -> None:
     second = cf.read_run({"q1": {"d1": 2, "d2": 1}}, name="B")
     interleaver = cf.online.interleave([first, second], "Balanced", topic="q1")
     assert interleaver.rankers == ("A", "B")
-    assert by_name(interleaver.distribution()) == {"d2d1": 0.5, "d1d2": 0.5}
+    assert by_name(interleaver.compute_distribution()) == {"d2d1": 0.5, "d1d2": 0.5}
     both, of_runs = [first, second], cf.online.interleave
     check_refused(
         (lambda: of_runs(both), "must be a topic of the runs, got .None"),

@@ -29,7 +29,7 @@ def softmax_chance(ranking: str, shown: str, doc: str, tau: float = 3) -> float:
 
 def test_every_list_of_probabilistic_is_its_product() -> None:
     for other in ORDERS_OF_4[::4]:
-        law = with_teams(made("abcd", other, method="Probabilistic").distribution())
+        law = with_teams(made("abcd", other, method="Probabilistic").compute_distribution())
         assert len(law) == 24 * 16
         for (word, teams), p in law.items():
             chances = [
@@ -40,17 +40,17 @@ def test_every_list_of_probabilistic_is_its_product() -> None:
 
 
 def test_printed_probabilities() -> None:
-    law = by_name(made("abc", "bca", method="Probabilistic").distribution())
+    law = by_name(made("abc", "bca", method="Probabilistic").compute_distribution())
     assert law == pytest.approx(
         {"abc": 0.370429, "acb": 0.075786, "bac": 0.288709}
         | {"bca": 0.195354, "cab": 0.032232, "cba": 0.037489},
         abs=5e-7,
     )
-    one = by_name(made("012", "012", method="PM", length=1).distribution())
+    one = by_name(made("012", "012", method="PM", length=1).compute_distribution())
     assert one == pytest.approx({"0": 0.86056, "1": 0.10757, "2": 0.03187}, abs=5e-6)
-    two = by_name(made("01", "12", method="PM", length=1).distribution())
+    two = by_name(made("01", "12", method="PM", length=1).compute_distribution())
     assert two == pytest.approx({"0": 0.44444, "1": 0.5, "2": 0.05556}, abs=5e-6)
-    turns = by_name(made("12", "13", method="PM(replace=False)", length=2).distribution())
+    turns = by_name(made("12", "13", method="PM(replace=False)", length=2).compute_distribution())
     assert turns == pytest.approx(
         {"12": 0.4444, "13": 0.4444, "21": 0.0494, "31": 0.0494, "23": 0.0062, "32": 0.0062},
         abs=5e-5,
@@ -70,7 +70,7 @@ def test_marginal_scoring_is_the_sum_over_assignments(
 ) -> None:
     """Credits and outcomes given a list, from the joint law of lists and teams."""
     interleaver = made(*rankings, method=f"Probabilistic(replace={replace})", length=4)
-    law = interleaver.distribution()
+    law = interleaver.compute_distribution()
     lists = law.merge_teams().lists
     for clicks in list(clicks_on(lists, -1))[1::3]:
         clicked = clicks & (lists >= 0)
@@ -143,7 +143,7 @@ def pairwise(rankings: tuple[str, ...], shown: str, clicked: str, pairs: str) ->
 def test_pairwise_preferences_are_those_of_the_paper(rankings: tuple[str, ...], pairs: str) -> None:
     length = max(map(len, rankings))
     interleaver = made(*rankings, method=f"PPM(pairs='{pairs}')")
-    law = interleaver.distribution()
+    law = interleaver.compute_distribution()
     for clicks in clicks_on(law.lists, -1):
         credits = interleaver.credits(law.lists, clicks)
         for row, codes in enumerate(law.lists):
@@ -162,14 +162,14 @@ def test_pairwise_lists_are_uniform_steps() -> None:
                 p *= (doc in candidates) / len(candidates)
             if p:
                 expected["".join(order)] = p
-        law = by_name(made("abcd", other, method="PPM").distribution())
+        law = by_name(made("abcd", other, method="PPM").compute_distribution())
         assert law == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_short_ranking_puts_nothing_into_the_top_of_pairwise_lists() -> None:
     """What a ranking lacks is not in its top k, however long the other one is."""
     short = made("a", "abcdefgh", method="PPM", length=3)
-    assert by_name(short.distribution()) == {"abc": 1.0}
+    assert by_name(short.compute_distribution()) == {"abc": 1.0}
     for rankings in [("a", "abc"), ("acdb", "b", "ebd"), ("ab", "cdef"), ("abc", "dc", "a")]:
         found = cf.online.bias([list(one) for one in rankings], "PPM", 4)
         assert np.abs(found.outcomes).max() < 1e-12
@@ -191,18 +191,18 @@ def test_what_is_clicked_alone_and_ranked_higher_by_the_second() -> None:
     expected = {"TeamDraft": 0.0, "Probabilistic": -0.189708626, "PPM": -2.0, "Optimised": -1.0}
     for method, value in expected.items():
         interleaver = made("abc", "bca", method=method)
-        law = interleaver.distribution()
+        law = interleaver.compute_distribution()
         outcomes = interleaver.outcomes(law.lists, law.lists == 2, law.teams)
         assert law.probabilities @ outcomes == pytest.approx(value, abs=5e-10)
     pairs = made("abc", "bca", method="PPM")
-    law = pairs.distribution()
+    law = pairs.compute_distribution()
     assert law.probabilities @ pairs.credits(law.lists, law.lists == 2) == pytest.approx([-2, 0])
     assert mean_outcome(made("abc", "bca", method="Probabilistic")) == pytest.approx(0, abs=1e-12)
 
 
 def test_team_draft_is_its_enumeration() -> None:
     for other in ORDERS_OF_4:
-        law = with_teams(made("abcd", other, method="TeamDraft").distribution())
+        law = with_teams(made("abcd", other, method="TeamDraft").compute_distribution())
         expected = team_draft(["abcd", other], 4)
         assert law.keys() == expected.keys()
         assert all(law[key] == pytest.approx(float(p), abs=1e-12) for key, p in expected.items())
@@ -210,14 +210,14 @@ def test_team_draft_is_its_enumeration() -> None:
 
 @pytest.mark.parametrize("rankings", [("ab", "bcda"), ("abc", "bca", "cab"), ("a", "b", "bc")])
 def test_team_draft_of_unequal_and_many_rankings(rankings: tuple[str, ...]) -> None:
-    law = with_teams(made(*rankings, method="TDM", length=3).distribution())
+    law = with_teams(made(*rankings, method="TDM", length=3).compute_distribution())
     expected = team_draft(rankings, 3)
     assert law.keys() == expected.keys()
     assert all(law[key] == pytest.approx(float(p), abs=1e-12) for key, p in expected.items())
 
 
 def test_printed_values() -> None:
-    quarter = made("abcd", "bdca", method="TeamDraft").distribution()
+    quarter = made("abcd", "bdca", method="TeamDraft").compute_distribution()
     assert by_name(quarter) == dict.fromkeys(["abcd", "abdc", "bacd", "badc"], 0.25)
     for pair, bias in {"abc bca": -1 / 3, "abcd bdca": -1 / 4, "abcd bcda": -1 / 2}.items():
         assert mean_outcome(made(*pair.split(), method="Balanced")) == pytest.approx(bias)
@@ -225,7 +225,7 @@ def test_printed_values() -> None:
 
 def test_a_common_prefix_may_be_nobodys() -> None:
     nobodys = made("abcd", "abdc", method="TeamDraft(common_prefix='nobody')")
-    assert with_teams(nobodys.distribution()) == {
+    assert with_teams(nobodys.compute_distribution()) == {
         ("abcd", (-1, -1, 0, 1)): 0.5,
         ("abdc", (-1, -1, 1, 0)): 0.5,
     }
@@ -255,7 +255,7 @@ def test_balanced_is_the_algorithm(pair: str) -> None:
         for coin in (0, 1):
             shown = balanced(first, second, coin, length)
             expected[shown] = expected.get(shown, 0) + 0.5
-        law = made(first, second, method="Balanced", length=length).distribution()
+        law = made(first, second, method="Balanced", length=length).compute_distribution()
         assert by_name(law) == expected
 
 

@@ -20,7 +20,7 @@ RUNS = {"A": FIRST, "B": SECOND}
 def test_each_topic_is_interleaved_as_alone() -> None:
     made = cf.online.interleave_runs(RUNS, "Probabilistic", 3)
     assert repr(made) == "InterleavedRuns(Probabilistic: 2 runs, 2 topics, 1 topic excluded)"
-    assert made.missing == ("q2",) and list(made) == ["q1", "q3"]
+    assert made.missing_topics == ("q2",) and list(made) == ["q1", "q3"]
     runs = [cf.read_run(run, name=name) for name, run in RUNS.items()]
     for topic in made:
         alone = cf.online.interleave(runs, "Probabilistic", 3, topic=topic)

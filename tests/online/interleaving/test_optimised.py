@@ -25,7 +25,7 @@ def test_printed_probabilities() -> None:
     }
     for method, cases in {"OI": linear, "Optimised(credit='inverse')": inverse}.items():
         for pair, expected in cases.items():
-            law = made(*pair.split(), method=method).distribution()
+            law = made(*pair.split(), method=method).compute_distribution()
             assert by_name(law) == pytest.approx(expected, abs=1e-12)
             assert law.imbalance is not None and law.imbalance.max() < 1e-12
 
@@ -76,7 +76,7 @@ def test_all_orders_of_four(method: str, credit: str, of_lists: object) -> None:
         cost = np.array([of_lists(one) for one in each])
         down_to = np.array([(one[0] - one[1]).cumsum() for one in each]).T
         best = linprog(cost, A_eq=np.r_[down_to, np.ones((1, len(words)))], b_eq=[0, 0, 0, 0, 1])
-        law = by_name(made(*rankings, method=f"{method}(credit='{credit}')").distribution())
+        law = by_name(made(*rankings, method=f"{method}(credit='{credit}')").compute_distribution())
         p = np.array([law.pop(word, 0.0) for word in words])
         assert law == {} and best.success
         assert np.abs(down_to @ p).max() < 1e-9
@@ -85,7 +85,7 @@ def test_all_orders_of_four(method: str, credit: str, of_lists: object) -> None:
 
 
 def test_many_rankers_have_equal_credit() -> None:
-    law = made("abcd", "bdca", "dacb", method="OM").distribution()
+    law = made("abcd", "bdca", "dacb", method="OM").compute_distribution()
     assert law.imbalance is not None and law.imbalance.max() < 1e-9
     interleaver = made("abcd", "bdca", "dacb", method="OM")
     for k in range(1, 5):
@@ -96,20 +96,20 @@ def test_many_rankers_have_equal_credit() -> None:
 
 def test_what_cannot_be_unbiased_says_so() -> None:
     """A click on what the second ranker alone has is its credit, wherever that is shown."""
-    assert repr(made("ab", "ab", method="OI").distribution()) == "Distribution(1 list)"
+    assert repr(made("ab", "ab", method="OI").compute_distribution()) == "Distribution(1 list)"
     unequal = made("a", "abc", method="Optimised", length=3)
-    biased = unequal.distribution()
+    biased = unequal.compute_distribution()
     assert biased.imbalance == pytest.approx([0, 0, 1])
     assert "expected credits differ by up to 1" in repr(biased)
     with pytest.raises(PolicyError, match="no unbiased solution.*differ by up to 1"):
-        made("a", "abc", method="Optimised(infeasible='refuse')", length=3).distribution()
+        made("a", "abc", method="Optimised(infeasible='refuse')", length=3).compute_distribution()
 
 
 def test_slack_buys_variance_with_bias() -> None:
     rankings = "abcd", "bcda", "dacb"
-    exact = made(*rankings, method="OM").distribution()
-    rough = made(*rankings, method="OM(slack=0.001)").distribution()
-    dear = made(*rankings, method="OM(slack=1000)").distribution()
+    exact = made(*rankings, method="OM").compute_distribution()
+    rough = made(*rankings, method="OM(slack=0.001)").compute_distribution()
+    dear = made(*rankings, method="OM(slack=1000)").compute_distribution()
     assert rough.imbalance is not None and dear.imbalance is not None
     assert rough.imbalance.max() > 0.01 > 1e-9 > dear.imbalance.max()
     assert by_name(dear) == pytest.approx(by_name(exact), abs=1e-9)
@@ -118,16 +118,16 @@ def test_slack_buys_variance_with_bias() -> None:
 def test_many_allowed_lists_are_drawn() -> None:
     rng = np.random.default_rng(1)
     rankings = ["".join(rng.permutation(list("abcdefghij"))) for _ in range(4)]
-    law = made(*rankings, method="OM(candidates=300)").distribution()
-    again = made(*rankings, method="OM(candidates=300)").distribution()
+    law = made(*rankings, method="OM(candidates=300)").compute_distribution()
+    again = made(*rankings, method="OM(candidates=300)").compute_distribution()
     assert len(law) <= 301 and (law.probabilities == again.probabilities).all()
     assert law.imbalance is not None and law.imbalance.max() < 0.2
-    other = made(*rankings, method="OM(candidates=300, seed=1)").distribution()
+    other = made(*rankings, method="OM(candidates=300, seed=1)").compute_distribution()
     assert len(other) != len(law) or (other.lists != law.lists).any()
 
 
 def test_forty_documents_of_two_real_lengths() -> None:
     first = [f"d{k}" for k in range(40)]
     second = first[::-1][:25] + [f"e{k}" for k in range(5)]
-    law = cf.online.interleave([first, second], "OI", length=10).distribution()
+    law = cf.online.interleave([first, second], "OI", length=10).compute_distribution()
     assert law.imbalance is not None and law.probabilities.sum() == pytest.approx(1, abs=1e-12)

@@ -140,23 +140,23 @@ def test_matrix_is_its_pairs_and_their_correction() -> None:
     assert found.pvalues.tolist() == adjust_pvalues(raw, "holm").tolist()
     np.testing.assert_array_equal(found.delta, -found.delta.T)
     assert found.delta[1, 3] == one.delta
-    assert (found.significant == found.significant.T).all()
+    assert (found.is_significant == found.is_significant.T).all()
 
 
 def test_cycles_are_told() -> None:
     cycle = [[2, 1, 0, 3]] * 30 + [[0, 2, 1, 3]] * 30 + [[1, 0, 2, 3]] * 30
     found = preference_matrix_by_credits(cycle, names=[*"abcd"], resamples=10)
-    assert found.cycles() == [("a", "b", "c")]
-    assert found.cycles(significant=True) == [("a", "b", "c")]
+    assert found.find_cycles() == [("a", "b", "c")]
+    assert found.find_cycles(requires_significance=True) == [("a", "b", "c")]
     assert "a > b > c > a" in str(found)
     few = preference_matrix_by_credits(cycle[29:31] + cycle[60:61], names=[*"abcd"], resamples=10)
-    assert few.cycles() == [("a", "b", "c")]
-    assert few.cycles(significant=True) == []
+    assert few.find_cycles() == [("a", "b", "c")]
+    assert few.find_cycles(requires_significance=True) == []
     straight = preference_matrix_by_credits([[3, 2, 1, 0]] * 9, names=[*"abcd"], resamples=10)
-    assert straight.cycles() == []
-    assert straight.error([*"abcd"]) == 0
-    assert straight.error({"a": 0, "b": 1, "c": 2, "d": 3}) == 1
-    assert straight.error([*"bacd"]) == pytest.approx(2 / 12)
+    assert straight.find_cycles() == []
+    assert straight.compute_error([*"abcd"]) == 0
+    assert straight.compute_error({"a": 0, "b": 1, "c": 2, "d": 3}) == 1
+    assert straight.compute_error([*"bacd"]) == pytest.approx(2 / 12)
 
 
 def test_shortest_of_several_cycles() -> None:
@@ -165,7 +165,7 @@ def test_shortest_of_several_cycles() -> None:
     rows = [[{i: 1.0, j: 0.0}.get(name, np.nan) for name in "abcd"] for i, j in wins]
     rows.append([np.nan, 1.0, np.nan, 1.0])  # b and d: a tie
     found = preference_matrix_by_credits(rows, names=[*"abcd"], resamples=10)
-    assert found.cycles() == [("a", "b", "c")]
+    assert found.find_cycles() == [("a", "b", "c")]
 
 
 def test_matrix_of_a_log() -> None:
@@ -188,7 +188,7 @@ def _interleaved(method: str) -> tuple[QueryLog, Any, np.ndarray[Any, Any]]:
         made = interleave(of, method, 3)
         drawn = made.draw(20, 4)
         grades = np.where(drawn.lists >= 0, drawn.lists % 2, -1)
-        clicked = simulated_user("informational").clicks(grades, draw_uniforms(2, 0, 20, 6))
+        clicked = simulated_user("informational").draw_clicks(grades, draw_uniforms(2, 0, 20, 6))
         wanted += made.outcomes(drawn.lists, clicked, drawn.teams).tolist()
         for k in range(20):
             page = len(pages)

@@ -40,7 +40,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: interleave([["a"], ["b"]], "TeamDrafd"), "did you mean"),
         (lambda: interleave([["a"], ["b"]], "TeamDraft(tau=1)"), "unknown parameter 'tau'"),
         (lambda: interleave([["a"], ["b"]], length=0), "length must be"),
-        (lambda: made("abcd", "dcba", method="TDM").distribution(limit=3), "more than 3 lists"),
+        (
+            lambda: made("abcd", "dcba", method="TDM").compute_distribution(limit=3),
+            "more than 3 lists",
+        ),
     ],
     "runs": [
         (lambda: online.interleave_runs(APART), "at least one common topic"),
@@ -55,7 +58,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: DRAFT.credits(LISTS[0], NONE[0], TEAMS[0]), "of shape .impressions, ranks."),
     ],
     "checks": [
-        (lambda: online.fidelity(docs=6), "docs must be an integer from 2 to 5"),
+        (lambda: online.fidelity(n_docs=6), "n_docs must be an integer from 2 to 5"),
         (lambda: online.bias([[*range(13)]] * 2, "Balanced", 20), "up to 12 documents, got 13"),
         (lambda: online.bias(FOUR, "TeamDraft", 12), "4 rankers for 4,096 sets of clicks on 13"),
         (lambda: online.bias([list("abcd"), list("dcba")], "PI", limit=10), "more than 10 lists"),
@@ -67,15 +70,18 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "users": [
         (lambda: user("keen"), "unknown user 'keen'; expected one of: perfect"),
-        (lambda: user("perfect", 4), "grades must be 2, 3 or 5, got"),
+        (lambda: user("perfect", 4), "n_grades must be 2, 3 or 5, got"),
         (lambda: user("perfect", stop_after="never"), "unknown stop_after 'never'"),
         (lambda: CascadeUser((0.1, 1.1), (0, 0)), "from 0 to 1"),
         (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "from 0 to 1"),
         (lambda: CascadeUser((), ()), "from 0 to 1"),
         (lambda: CascadeUser((0.1,), (0, 0)), "1 and 2"),
-        (lambda: user("random").clicks([[2]], np.zeros((1, 2))), "at most 1, got 2"),
-        (lambda: user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers for each of 1 page"),
-        (lambda: user("random").click_probabilities([[0.5]]), "integers"),
+        (lambda: user("random").draw_clicks([[2]], np.zeros((1, 2))), "at most 1, got 2"),
+        (
+            lambda: user("random").draw_clicks([[1]], np.zeros((1, 1))),
+            "2 numbers for each of 1 page",
+        ),
+        (lambda: user("random").compute_click_probabilities([[0.5]]), "integers"),
     ],
     "counts": [
         (lambda: preference_of(-1, 0), "wins must be an integer"),

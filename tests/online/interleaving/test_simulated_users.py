@@ -38,14 +38,16 @@ def test_chances_are_those_of_all_click_vectors(name: str, stop: str) -> None:
         vectors = _vectors(user, grades)
         assert sum(vectors.values()) == pytest.approx(1, abs=1e-12)
         wanted = sum(p * np.array(vector) for vector, p in vectors.items())
-        assert user.click_probabilities([grades])[0] == pytest.approx(wanted, rel=0, abs=1e-12)
+        assert user.compute_click_probabilities([grades])[0] == pytest.approx(
+            wanted, rel=0, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("stop", STOP_RULES)
 def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
     user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), stop_after=stop)
     grades, pages = (0, 2, 1, 1), 200_000
-    clicks = user.clicks(np.tile(grades, (pages, 1)), draw_uniforms(5, 0, pages, 8))
+    clicks = user.draw_clicks(np.tile(grades, (pages, 1)), draw_uniforms(5, 0, pages, 8))
     vectors = _vectors(user, grades)
     code = clicks @ [8, 4, 2, 1]
     found = np.bincount(code, minlength=16) / pages
@@ -61,19 +63,19 @@ def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
     user = simulated_user("informational", stop_after=stop)
     rows = np.array([grades] * 3)
     numbers = draw_uniforms(1, 0, 3, 2 * len(grades))
-    clicks = user.clicks(rows, numbers)
+    clicks = user.draw_clicks(rows, numbers)
     assert not clicks[rows < 0].any()
-    assert (user.click_probabilities(rows)[rows < 0] == 0).all()
+    assert (user.compute_click_probabilities(rows)[rows < 0] == 0).all()
     # A page is what it is alone, and its top what it is without the rest.
-    assert (user.clicks(rows[1:2], numbers[1:2]) == clicks[1:2]).all()
-    assert (user.clicks(rows[:, :1], numbers) == clicks[:, :1]).all()
+    assert (user.draw_clicks(rows[1:2], numbers[1:2]) == clicks[1:2]).all()
+    assert (user.draw_clicks(rows[:, :1], numbers) == clicks[:, :1]).all()
 
 
 def test_perfect_and_stopping_after_clicks() -> None:
     grades = np.array([[0, 1, 0, 1]])
     numbers = draw_uniforms(2, 0, 1, 8)
-    assert simulated_user("perfect").clicks(grades, numbers).tolist() == [[False, True] * 2]
+    assert simulated_user("perfect").draw_clicks(grades, numbers).tolist() == [[False, True] * 2]
     never = CascadeUser((0.0, 1.0), (1.0, 1.0), stop_after="clicked")
-    assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]
+    assert never.draw_clicks(grades, numbers).tolist() == [[False, True, False, False]]
     at_once = CascadeUser((0.0, 1.0), (1.0, 1.0))
-    assert not at_once.clicks(grades, numbers).any()
+    assert not at_once.draw_clicks(grades, numbers).any()

@@ -30,7 +30,7 @@ FORMATS = ("csv", "parquet", "jsonl", "ubi")
 )
 def test_read_back(tmp_path: Path, form: str, name: str) -> None:
     log = cf.online.simulated_log()
-    log = log.where(pl.int_range(pl.len()) % 8 == 0)
+    log = log.select_pages(pl.int_range(pl.len()) % 8 == 0)
     log = log if name == "simulated" else cf.online.read_log(DATA / "session2013.xml.xz")
     log.write(tmp_path / "log", format=form)
     back = cf.online.read_log(tmp_path / "log")

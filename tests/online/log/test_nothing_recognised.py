@@ -67,8 +67,8 @@ def test_lazy_tables_on_other_pages(table: str) -> None:
         ("p.csv", "page,query,url_shown\n1,q,a\n", "no page has results"),
         ("l.jsonl", '{"sid": "s", "qid": "q", "ranking": []}\n', "no page has results"),
         ("q.jsonl", '{"query_id": "q", "user_query": "x"}\n', "no page has results"),
-        ("y.log", "1\t0\tQ\t77\t13\ta\tb\n", "has no clicks; measures of clicks are 0"),
-        ("pyclick", "7_1\ta,b :\n", "has no clicks; measures of clicks are 0"),
+        ("y.log", "1\t0\tQ\t77\t13\ta\tb\n", "has no clicks, so no page counts as clicked"),
+        ("pyclick", "7_1\ta,b :\n", "has no clicks, so no page counts as clicked"),
         ("f.csv", "page,query,rank,doc,clicked\n1,q,1,a,\n", "has no column of clicks with"),
         ("f.csv", "page,query,rank,doc,click_time\n1,q,1,a,\n", "has no column of clicks with"),
         (

@@ -329,7 +329,7 @@ def test_dwell_that_is_never_known_is_no_zero() -> None:
     assert told["SATRate"] == told["DSATRate"] == (None, 0, 0)
     assert told["SessionSuccess"] == (0.0, 1, 0)
     assert told["QueriesToSAT"] == told["TimeToSAT"] == (None, 0, 1)
-    clicked = log.where(pl.col("id") != "s")
+    clicked = log.select_pages(pl.col("id") != "s")
     assert cf.online.measure(clicked, UNKNOWN_DWELL).values.sum() == 0
 
 
@@ -341,7 +341,10 @@ def test_sessions_of_users_that_are_not_known() -> None:
 
 def test_a_log_of_no_page_or_no_user_has_no_values() -> None:
     log = cf.online.simulated_log()
-    for part in (log.where(pl.col("query") == "none"), log.where(log.pages["query"] == "none")):
+    for part in (
+        log.select_pages(pl.col("query") == "none"),
+        log.select_pages(log.pages["query"] == "none"),
+    ):
         assert part.pages.is_empty()
         assert cf.online.measure(part).values.sum() == 0
     pages = {"page": ["p", "q"], "query": ["a", "b"], "time": [1, 2]}

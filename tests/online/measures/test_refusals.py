@@ -58,9 +58,9 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: measure("GoodAbandonment"), "requires column 'label' of pages; set labels="),
         (lambda: measure("CTR", labels=LABELS), "labels=... requires a measure that uses labels"),
         (lambda: online.measure(cast(Any, 3)), "int"),
-        (lambda: LOG.where(pl.Series([True])), "1 boolean for 30 pages"),
+        (lambda: LOG.select_pages(pl.Series([True])), "1 boolean for 30 pages"),
         *[
-            (partial(LOG.where, cast(Any, keep)), "boolean for each page")
+            (partial(LOG.select_pages, cast(Any, keep)), "boolean for each page")
             for keep in (pl.col("page"), LOG.pages, [1.5, "x"], pl.DataFrame({"a": ["x"]}))
         ],
         (lambda: online.coec(LOG).to_qrels(cuts=[float("nan")]), "cuts must be ascending"),

@@ -54,11 +54,11 @@ def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     sf = ecdf(CensoredData(uncensored=times[seen], right=times[~seen])).sf
     places = np.searchsorted(sf.quantiles, found.times)
     assert_allclose(found.survival, sf.probabilities[places], atol=1e-12)
-    grid = np.linspace(0, found.longest, 20001)
+    grid = np.linspace(0, found.max_time, 20001)
     middle = (grid[1:] + grid[:-1]) / 2
     area = np.sum(sf.evaluate(middle) * np.diff(grid))
     assert_allclose(
-        found.compute_restricted_mean(found.longest)[0], area, atol=0.02 + 1e-3 * found.longest
+        found.compute_restricted_mean(found.max_time)[0], area, atol=0.02 + 1e-3 * found.max_time
     )
 
 

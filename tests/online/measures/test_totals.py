@@ -107,3 +107,10 @@ def test_pages_of_google_search_console(tmp_path: Path) -> None:
     (tmp_path / "gsc.csv").write_text(table.replace("2.0", "2.4"))
     _, err = cranfield(tmp_path, "online", "measure", "gsc.csv", "--totals", status=2)
     assert "gsc.csv:3: rank '2.4' is not an integer; an average position" in err
+
+
+def test_documents_that_were_never_shown() -> None:
+    columns = {"query": ["q"], "doc": ["d"], "rank": [1], "impressions": [0], "clicks": [0]}
+    result = online.coec_of_totals(columns)
+    assert result.rows["coec"].item() is None
+    assert result.heading()[1] == "CTR nan (0 of 0 impressions)"

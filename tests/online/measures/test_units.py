@@ -36,7 +36,7 @@ def test_scores_by_query_are_compared() -> None:
     found = cf.online.measure(log, ["CTR", "ClickRank"], by=["query", "variant"])
     scores = found.scores("CTR")
     assert scores.systems == ("control", "treatment")
-    row = cf.online.measure(log.where(pl.col("variant") == "control"), "CTR", "query")
+    row = cf.online.measure(log.select_pages(pl.col("variant") == "control"), "CTR", "query")
     np.testing.assert_array_equal(scores.select(systems="control").values[:, 0], row["CTR"])
     assert not scores.lower_is_better
     assert found.scores("ClickRank").lower_is_better
@@ -109,7 +109,7 @@ def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: i
 
 def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
     log = make_log(pl.DataFrame({"id": ["a"], "query": "q"}))
-    assert "clicks unknown" in repr(log.where(pl.lit(True)))
+    assert "clicks unknown" in repr(log.select_pages(pl.lit(True)))
     check_refused(
         (lambda: cf.online.measure(log), "expected results, clicks, sessions or times"),
         (lambda: cf.online.measure(log, "UCTR"), "UCTR requires clicks, but the log has no table"),

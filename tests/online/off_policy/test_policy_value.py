@@ -197,7 +197,7 @@ def test_pseudo_inverse(documents: int, repeats: bool) -> None:
     for row, docs in enumerate(lists):
         columns = {"page": ["p"] * LENGTH, "position": [1, 2, 3], "action": [*map(str, docs)]}
         frame = pl.DataFrame(columns).with_columns(reward=worth[range(LENGTH), docs])
-        made = policy_value(frame, policy, "PI", candidates=documents, repeats=repeats)
+        made = policy_value(frame, policy, "PI", candidates=documents, has_repeats=repeats)
         found.append(made.estimate)
         assert made.estimate == pytest.approx(weights[row] * (shown[row] * worth).sum(), abs=1e-10)
     assert np.mean(found) == pytest.approx(float((q * worth).sum()), abs=1e-12)
@@ -223,7 +223,7 @@ def test_open_bandit() -> None:
     made = policy_value(LOG, POLICY)
     assert made.n_lists == 10_000
     assert made.estimate == pytest.approx(0.004552880, abs=5e-10)
-    assert made.relative == pytest.approx(1.198126, abs=5e-7)
+    assert made.relative_value == pytest.approx(1.198126, abs=5e-7)
     assert abs(made.estimate - 0.0042) / 0.0042 == pytest.approx(0.084019, abs=5e-7)
     assert made.ess == pytest.approx(1639.50, abs=5e-3)
     assert made.weights is not None
@@ -253,7 +253,7 @@ def test_equal_rewards_have_no_interval() -> None:
     for resamples in (0, 200):
         made = policy_value(rows, unit="user", resamples=resamples)
         assert made.estimate == 1 and np.isnan([made.means.low, made.means.high]).all()
-        reason = "value equal for each user"
+        reason = "the value is equal for each user"
         assert any(reason in said for said in made.warnings)
 
 
@@ -313,7 +313,7 @@ def test_bootstrap_of_users() -> None:
     plain = policy_value(logged(), unit="user")
     assert (made.high - made.low) == pytest.approx(plain.high - plain.low, rel=0.1)
     assert (made.means.low == again.means.low).all()
-    assert "bootstrap, 4,000 samples, seed 5" in str(made)
+    assert "bootstrap, 4,000 resamples, seed 5" in str(made)
 
 
 def test_clipping_is_told() -> None:
@@ -322,7 +322,7 @@ def test_clipping_is_told() -> None:
     weights = np.minimum((rows["target_probability"] / rows["propensity"]).to_numpy(), 2)
     assert made.estimate == pytest.approx(float((weights * rows["reward"].to_numpy()).mean()))
     assert made.weights is not None
-    assert made.weights.largest == 2
+    assert made.weights.max_weight == 2
     assert any("clipped" in said for said in made.warnings)
 
 
@@ -423,13 +423,13 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "options": [
         (lambda: with_options(unit="user"), "intervals by user require the user"),
-        (lambda: with_options("DR"), "DR requires a column expected"),
+        (lambda: with_options("DR"), "DR requires a column 'expected'"),
         (lambda: with_options("DRR"), "unknown estimator 'DRR'; expected one of:"),
         (lambda: with_options(depends="all"), "unknown depends 'all'; expected one of:"),
         (lambda: with_options(clip=0), "clip must be a number above 0"),
         (lambda: with_options("PI"), "the estimator PI requires candidates"),
-        (lambda: with_options("PI", UNEVEN, candidates=2), "not 1 / candidates"),
-        (lambda: policy_value(ROWS, TARGET, repeats=True), "require the estimator PI"),
+        (lambda: with_options("PI", UNEVEN, candidates=2), "PI requires uniform lists"),
+        (lambda: policy_value(ROWS, TARGET, has_repeats=True), "require the estimator PI"),
         (
             lambda: with_options("PI", candidates=2, depends="list"),
             "requires candidates, and depends",
@@ -441,7 +441,10 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "policies": [
         (lambda: policy_value(LOG, POLICY[1:]), "position '1' must sum to 1, got 0.989"),
-        (lambda: policy_value(LOG, pl.concat([POLICY, POLICY[:1]])), "action '0' occurs twice"),
+        (
+            lambda: policy_value(LOG, pl.concat([POLICY, POLICY[:1]])),
+            "action '0' of position '1' occurs",
+        ),
         (lambda: policy_value(LOG, {"action": ["x"], "probability": [1]}), "none of the logged"),
     ],
 }

@@ -132,7 +132,7 @@ def test_units_on_the_page_have_a_plural(tmp_path: Path, unit: str, units: str) 
 
 def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
     found = experiment(weights={"control": 0.9, "treatment": 0.1})
-    assert found.stopped
+    assert found.is_stopped
     page = read(found, tmp_path)
     said = words(page)
     assert "No verdict: sample ratio mismatch" in said

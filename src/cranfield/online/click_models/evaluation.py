@@ -18,11 +18,11 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.online.click_models.model import (
     Items,
-    Model,
+    PageModel,
     Patterns,
+    add_grades,
     extract_patterns,
     parse_model,
-    with_grades,
 )
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
@@ -72,9 +72,7 @@ class ModelEvaluation(Result):
             ),
             "RMSE": Column("Root mean square of click (1 or 0) minus marginal probability."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
-            "impossible": Column(
-                "Number of observations whose probability given the clicks above is 0."
-            ),
+            "impossible": Column("Number of observations of probability 0 given the clicks above."),
         },
         "ranks": {
             "model": Column("Click model.", key=True),
@@ -139,7 +137,7 @@ def evaluate_models(
     >>> import cranfield as cf
     >>> log = cf.online.simulated_log()
     >>> days = log.pages["time"].dt.day()
-    >>> old, new = log.where(days < 12), log.where(days >= 12)
+    >>> old, new = log.select_pages(days < 12), log.select_pages(days >= 12)
     >>> models = cf.online.train_models(old, ["GCTR", "PBM"])
     >>> evaluation = cf.online.evaluate_models(models, new)
     >>> evaluation.models.sort("perplexity")["model"].to_list()
@@ -147,7 +145,7 @@ def evaluate_models(
     """
     model_list = _list_models(models)
     if qrels is not None:
-        log = with_grades(log, qrels)
+        log = add_grades(log, qrels)
     patterns = _collect_patterns(model_list, log)
     rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
     n_clicks = int(patterns[0].result_weights @ patterns[0].clicks)
@@ -186,7 +184,7 @@ def _list_models(models: ClickModel | Iterable[ClickModel]) -> list[ClickModel]:
 def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]:
     """Return the patterns of a log for each model; models with the same items share patterns."""
     model_by_items = {id(model.items): model for model in models}
-    patterns = {key: model.patterns(log) for key, model in model_by_items.items()}
+    patterns = {key: model.extract_patterns(log) for key, model in model_by_items.items()}
     return [patterns[id(model.items)] for model in models]
 
 
@@ -211,7 +209,7 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
         **{name: float(values.mean()) for name, values in perplexities.items()},
         "AUC": compute_auc(click_probability, pages.clicks, weight),
         "RMSE": float(np.sqrt(squared_errors @ weight / weight.sum())),
-        "unseen": int(weight[model.unseen(pages)].sum()),
+        "unseen": int(weight[model.mask_unseen(pages)].sum()),
         "impossible": int(weight[np.isneginf(conditional)].sum()),
     }
     ranks = {"rank": np.arange(1, pages.n_ranks + 1), "pages": n_pages.astype(np.int64)}
@@ -243,7 +241,7 @@ class PerplexityGain(Result):
         The columns of the table.
     by_rank
         Gain at each rank; shape (ranks,).
-    confidence, resamples, seed, conditional
+    confidence, resamples, seed, is_conditional
         As for :func:`perplexity_gain`.
     """
 
@@ -269,14 +267,14 @@ class PerplexityGain(Result):
     confidence: float
     resamples: int
     seed: int
-    conditional: bool
+    is_conditional: bool
 
     def _frame(self) -> pl.DataFrame:
         values = {**vars(self), "queries": self.n_queries}
         return pl.DataFrame({name: [values[name]] for name in self.columns})
 
     def facts(self) -> dict[str, Any]:
-        names = ("confidence", "resamples", "seed", "conditional")
+        names = ("confidence", "resamples", "seed", "is_conditional")
         return {name: getattr(self, name) for name in names}
 
     def heading(self) -> list[str]:
@@ -292,7 +290,7 @@ def perplexity_gain(
     log: QueryLog,
     *,
     qrels: Any = None,
-    conditional: bool = False,
+    is_conditional: bool = False,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     resamples: Annotated[int, Integer(1, MAX_RESAMPLES)] = 2000,
     seed: Annotated[int, Integer(0)] = 0,
@@ -313,7 +311,7 @@ def perplexity_gain(
         The model A, relative to which the gain is computed, with the mean perplexity p_A.
     log, qrels
         As for :func:`evaluate_models`.
-    conditional
+    is_conditional
         Whether probabilities are conditional on the clicks above.
     confidence
         Confidence level.
@@ -332,7 +330,7 @@ def perplexity_gain(
     """
     check_arguments(perplexity_gain, locals())
     if qrels is not None:
-        log = with_grades(log, qrels)
+        log = add_grades(log, qrels)
     page, rank = log.results["page"].to_numpy(), log.results["rank"].to_numpy().astype(np.intp)
     queries = log.pages["query"].gather(page)
     query_names = queries.unique(maintain_order=True)
@@ -348,7 +346,7 @@ def perplexity_gain(
 
     query_pages, sums = sum_by_query(None), np.empty((2, *shape))
     for k, (trained, pages) in enumerate(zip((baseline, model), patterns, strict=True)):
-        if conditional:
+        if is_conditional:
             probability = trained.model.compute_conditional_probabilities(trained.values, pages)
         else:
             click = trained.model.compute_click_probabilities(trained.values, pages)
@@ -375,12 +373,12 @@ def perplexity_gain(
             tail = (1 - confidence) / 2
             low, high = np.quantile(samples, [tail, 1 - tail]).tolist()
     names = label_model(model), label_model(baseline)
-    options: Any = confidence, resamples, seed, conditional
+    options: Any = confidence, resamples, seed, is_conditional
     return PerplexityGain(*names, float(gain), low, high, by_rank, n_queries, *options)
 
 
 def compute_perplexity_gains(
-    models: Iterable[ClickModel], baseline: Model, log: QueryLog, **options: Any
+    models: Iterable[ClickModel], baseline: PageModel, log: QueryLog, **options: Any
 ) -> pl.DataFrame:
     """Compute the gain of each model over the baseline, which must be one of the models."""
     model_list = list(models)
@@ -436,7 +434,7 @@ def predict_relevance(
     rows = []
     missing: set[str] = set()
     for model in model_list:
-        docs = model.relevance_by_document().join(table, on=["query", "doc"], how="inner")
+        docs = model.estimate_document_relevance().join(table, on=["query", "doc"], how="inner")
         relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
         auc = compute_auc(relevance, is_relevant, np.ones(docs.height))
         run = model.as_run()
@@ -485,7 +483,7 @@ class RatePrediction(TableResult):
         return [f"{self.model}, {documents}, RMSE {format_number(self.error)}"]
 
 
-def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
+def predict_rates(log: QueryLog, model: str | PageModel) -> RatePrediction:
     """Predict click rates at the first rank from pages with the document at other ranks.
 
     This is done for each document that is first on some pages of a query and lower on other pages.
@@ -516,8 +514,8 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
     is_first = pl.col("rank") == 1
-    ranks = results.group_by("query", "doc").agg(first=is_first.any(), below=(~is_first).any())
-    queries = ranks.filter("first", "below")["query"].unique().sort().to_list()
+    ranks = results.group_by("query", "doc").agg(is_top=is_first.any(), is_lower=(~is_first).any())
+    queries = ranks.filter("is_top", "is_lower")["query"].unique().sort().to_list()
     rows = [row for query in queries for row in _predict_query(log, query, model)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, types, strict=True))
@@ -525,9 +523,9 @@ def predict_rates(log: QueryLog, model: str | Model) -> RatePrediction:
 
 
 def _predict_query(
-    log: QueryLog, query: str, model: Model
+    log: QueryLog, query: str, model: PageModel
 ) -> Iterable[tuple[str, str, int, float, float]]:
-    query_log = log.where(pl.col("query") == query)
+    query_log = log.select_pages(pl.col("query") == query)
     items = Items.from_log(query_log, None)
     pages = extract_patterns(query_log, items)
     top_items = pages.codes[pages.slices[0]]

@@ -75,7 +75,7 @@ def select_item_keys(log: QueryLog, tied: str | None) -> pl.DataFrame:
     return log.results.select(query, "doc")
 
 
-def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
+def add_grades(log: QueryLog, qrels: Any) -> QueryLog:
     """Add the grades of judgments to the results of a log.
 
     Parameters
@@ -100,7 +100,7 @@ def with_grades(log: QueryLog, qrels: Any) -> QueryLog:
     >>> import cranfield as cf
     >>> log = cf.online.simulated_log()
     >>> query, doc = log.pages["query"][0], log.results["doc"][0]
-    >>> cf.online.with_grades(log, {query: {doc: 2}}).results["grade"][0]
+    >>> cf.online.add_grades(log, {query: {doc: 2}}).results["grade"][0]
     2
     """
     table = read_qrels(qrels).merge_subtopics().to_polars()
@@ -161,12 +161,12 @@ class Patterns:
     @cached_property
     def last_clicks(self) -> Indices:
         """Rank of the last click above each result, from 0; -1 without a click."""
-        last = np.full(len(self), -1)
+        pattern_ranks = np.full(len(self), -1)
         last_ranks = np.empty(self.codes.size, dtype=np.intp)
         for rank, rows in enumerate(self.slices):
-            current = last[: rows.stop - rows.start]
-            last_ranks[rows] = current
-            current[self.clicks[rows]] = rank
+            ranks_above = pattern_ranks[: rows.stop - rows.start]
+            last_ranks[rows] = ranks_above
+            ranks_above[self.clicks[rows]] = rank
         return last_ranks
 
     @cached_property
@@ -189,9 +189,9 @@ class Patterns:
         return self.starts[rank - 1] + self.page_patterns[page]
 
 
-def compute_cell_index(rank: int | Indices, last: Indices) -> Indices:
+def compute_cell_index(rank: int | Indices, last_click: Indices) -> Indices:
     """Return the index of the value of a rank and last click, both from 0; -1 means no click."""
-    return np.asarray(rank * (rank + 1) // 2 + last + 1)
+    return np.asarray(rank * (rank + 1) // 2 + last_click + 1)
 
 
 def extract_patterns(log: QueryLog, items: Items) -> Patterns:
@@ -257,7 +257,7 @@ def select_values(values: Floats, rank: int | Indices) -> Floats:
     return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last value is the prior mean
 
 
-class Model(Spec):
+class PageModel(Spec):
     """A click model: the behaviour of users on a page, with probabilities as parameters.
 
     Its text form is its identity, as for measures; :func:`parse_model` parses it.
@@ -305,7 +305,7 @@ class Model(Spec):
         raise NotImplementedError
 
     def update_state(
-        self, values: Values, rank: int, item: Indices, state: Any, p: Floats, click: Bools
+        self, values: Values, rank: int, item: Indices, state: Any, p: Floats, is_clicked: Bools
     ) -> Any:
         """Return the state of users at the next rank, from clicks and their probabilities `p`."""
         return state
@@ -318,8 +318,8 @@ class Model(Spec):
         for rank, item in enumerate(items):
             state = state[: item.size]
             probability = self.predict_clicks(values, rank, item, state)
-            click = decide(rank, probability)
-            state = self.update_state(values, rank, item, state, probability, click)
+            is_clicked = decide(rank, probability)
+            state = self.update_state(values, rank, item, state, probability, is_clicked)
 
     def compute_conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
         """Compute the probability of the observation of each result, given the clicks above it."""
@@ -377,7 +377,7 @@ class Model(Spec):
         return {name: sizes[variable] for name, variable in self.variables.items()}
 
 
-class EMModel(Model):
+class EMModel(PageModel):
     """A model with hidden states, fitted by expectation-maximisation."""
 
     iterations: int = parameter(50, integer(1, 10**6), "maximum number of steps")
@@ -415,8 +415,8 @@ class EMModel(Model):
         return log_density
 
 
-MODELS: Registry[type[Model]] = Registry(
-    "click model", "models", package="cranfield.online.click_models", base=Model
+MODELS: Registry[type[PageModel]] = Registry(
+    "click model", "models", package="cranfield.online.click_models", base=PageModel
 )
 
 
@@ -439,7 +439,7 @@ def models() -> pl.DataFrame:
     )
 
 
-def parse_model(text: str | Model) -> Model:
+def parse_model(text: str | PageModel) -> PageModel:
     """Parse a click model from its text form.
 
     Raises

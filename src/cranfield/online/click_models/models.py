@@ -19,7 +19,7 @@ from cranfield.base.spec import OPEN_PROBABILITY, number, optional, parameter
 from cranfield.online.click_models.model import (
     TINY,
     EMModel,
-    Model,
+    PageModel,
     Patterns,
     Tallies,
     Tally,
@@ -32,7 +32,7 @@ from cranfield.online.click_models.model import (
 Counts = dict[str, tuple[Floats, Floats]]
 
 
-class RateModel(Model):
+class RateModel(PageModel):
     """Base class of models whose only parameter is the click probability (click-through rate)."""
 
     def count_trials(self, pages: Patterns) -> Counts:
@@ -152,9 +152,9 @@ class UBM(ExaminationModel):
         return np.asarray(values["attractiveness"][item] * examination[index])
 
     def update_state(
-        self, values: Values, rank: int, item: Indices, state: Indices, p: Floats, click: Bools
+        self, values: Values, rank: int, item: Indices, state: Indices, p: Floats, is_clicked: Bools
     ) -> Indices:
-        return np.where(click, rank, state)
+        return np.where(is_clicked, rank, state)
 
     def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
@@ -182,7 +182,7 @@ class Posterior:
     """Probabilities of the hidden states of each result, given all clicks of the page."""
 
     examined: Floats  # Probability of examination; 1 for clicked results
-    attracted: Floats
+    attracted: Floats  # Probability of attraction; 1 for clicked results
     satisfied: Floats  # Probability that a click satisfies; 0 without a click
     # Joint probabilities of continuing and of: examination without a click, an unsatisfying click,
     # a satisfying click; shape (3, results)
@@ -236,7 +236,7 @@ def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continu
     return Posterior(smoothed, attracted, satisfied, continued, likelihood)
 
 
-class CascadeModel(Model):
+class CascadeModel(PageModel):
     """Base class of models whose users read from the top down; the state is P(examination)."""
 
     def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
@@ -254,11 +254,11 @@ class CascadeModel(Model):
         return np.asarray(state * values["attractiveness"][item])
 
     def update_state(
-        self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
+        self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, is_clicked: Bools
     ) -> Floats:
         without_click, after_click = self.get_continuations(values, rank, item)
         examined = (state - p) / np.maximum(1 - p, TINY)
-        return np.asarray(np.where(click, after_click, examined * without_click))
+        return np.asarray(np.where(is_clicked, after_click, examined * without_click))
 
     def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
@@ -365,8 +365,8 @@ class SDBN(CascadeModel):
 class DynamicModel(EMModel, CascadeModel):
     """Base class of models in which continuation depends on whether a click satisfied the user.
 
-    Without a parameter of satisfaction, a clicked document satisfies with the probability that it
-    attracts. A single continuation probability applies to users who are not satisfied.
+    Without a parameter of satisfaction, a clicked document satisfies with the probability with
+    which it attracts. A single continuation probability applies to users who are not satisfied.
     """
 
     def get_satisfaction(self, values: Values) -> Floats:
@@ -398,13 +398,13 @@ class DynamicModel(EMModel, CascadeModel):
             attracted = sum_by(pages.codes, weight * states.attracted, n_items)
             satisfied = sum_by(pages.codes, weight * states.satisfied, n_items)
             unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
-            eligible = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
+            cases = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
             tallies = {"attractiveness": Tally(attracted, impressions)}
             if "satisfaction" in self.variables:
                 tallies["satisfaction"] = Tally(satisfied, clicks)
             else:
                 tallies["attractiveness"] = Tally(attracted + satisfied, impressions + clicks)
-            counts = states.continued @ inner_weight, eligible @ inner_weight
+            counts = states.continued @ inner_weight, cases @ inner_weight
             if not self.cases:
                 counts = counts[0][:2].sum(keepdims=True), counts[1][:2].sum(keepdims=True)
             tallies["continuation"] = Tally(*counts)
@@ -435,7 +435,7 @@ class DBN(DynamicModel):
 
 
 class CCM(DynamicModel):
-    """The click chain model: documents satisfy as likely as they attract; continuation has 3 cases.
+    """The click chain model: satisfaction is as probable as attraction; continuation has 3 cases.
 
     .. math:: P(E_{r+1} = 1 \\mid E_r = 1) = (1 - C_r)\\tau_1
         + C_r [(1 - a_{q d_r})\\tau_2 + a_{q d_r}\\tau_3]

@@ -37,13 +37,13 @@ from cranfield.online.click_models.model import (
     FILE_KIND,
     FILE_VERSION,
     Items,
-    Model,
+    PageModel,
     Patterns,
     Tallies,
+    add_grades,
     extract_patterns,
     parse_model,
     read_fields,
-    with_grades,
 )
 from cranfield.online.log.query_log import QueryLog, make_log
 from cranfield.result import Column, Columns, Result
@@ -114,16 +114,14 @@ class ClickModel(Result):
     name: ClassVar[str] = "parameters"
     columns: ClassVar[Columns] = {
         "parameter": Column("Name of the parameter.", key=True),
-        "depends on": Column(
-            "Variable that the values of the parameter depend on, such as `rank`."
-        ),
+        "depends on": Column("Variable on which the values depend, such as `rank`."),
         "values": Column("Number of values of the parameter."),
         "lowest": Column("Lowest value."),
         "mean": Column("Mean value."),
         "highest": Column("Highest value."),
     }
 
-    model: Model
+    model: PageModel
     items: Items
     n_ranks: int
     tallies: Tallies
@@ -167,11 +165,11 @@ class ClickModel(Result):
         columns: dict[str, Any] = {"case": {"after": self.model.cases}, "rank": {"rank": ranks}}
         return pl.DataFrame(columns.get(variable))
 
-    def patterns(self, log: QueryLog) -> Patterns:
+    def extract_patterns(self, log: QueryLog) -> Patterns:
         """Return the click patterns of a log's pages, with items of this model."""
         return extract_patterns(log, self.items)
 
-    def click_probabilities(self, log: QueryLog) -> pl.DataFrame:
+    def compute_click_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the marginal probability of a click on each result of a log.
 
         Returns
@@ -181,21 +179,20 @@ class ClickModel(Result):
             parameter of the result was not seen in training. Parameters of unseen items are prior
             means; those of unseen ranks are those of the last trained rank.
         """
-        pages = self.patterns(log)
-        return self._make_result_table(
-            log, pages, self.model.compute_click_probabilities(self.values, pages)
-        )
+        pages = self.extract_patterns(log)
+        probability = self.model.compute_click_probabilities(self.values, pages)
+        return self._make_result_table(log, pages, probability)
 
-    def conditional_probabilities(self, log: QueryLog) -> pl.DataFrame:
+    def compute_conditional_probabilities(self, log: QueryLog) -> pl.DataFrame:
         """Compute the probability of the observation of each result, given the clicks above it.
 
         Returns
         -------
         polars.DataFrame
-            As for :meth:`click_probabilities`. The product over a page is the probability of its
-            clicks.
+            As for :meth:`compute_click_probabilities`. The product over a page is the probability
+            of its clicks.
         """
-        pages = self.patterns(log)
+        pages = self.extract_patterns(log)
         probability = self.model.compute_conditional_probabilities(self.values, pages)
         return self._make_result_table(log, pages, probability)
 
@@ -203,19 +200,18 @@ class ClickModel(Result):
         self, log: QueryLog, pages: Patterns, probability: Floats
     ) -> pl.DataFrame:
         rows = log.results.select("page", "rank", "doc")
-        index = pages.index_results(
-            rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp)
-        )
-        columns = {"probability": probability[index], "unseen": self.unseen(pages)[index]}
+        page, rank = rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp)
+        index = pages.index_results(page, rank)
+        columns = {"probability": probability[index], "unseen": self.mask_unseen(pages)[index]}
         return rows.hstack(pl.DataFrame(columns))
 
-    def unseen(self, pages: Patterns) -> Bools:
+    def mask_unseen(self, pages: Patterns) -> Bools:
         """Return a mask of results with a parameter that was not seen in training."""
         is_new_item = (pages.codes == self.items.size) & ("item" in self.model.variables.values())
         is_new_rank = (pages.rank >= self.n_ranks) & self.model.depends_on_rank
         return np.asarray(is_new_item | is_new_rank)
 
-    def relevance(self) -> pl.DataFrame:
+    def estimate_relevance(self) -> pl.DataFrame:
         """Estimate relevance: attractiveness (or click rate), times satisfaction if modelled.
 
         Returns
@@ -235,21 +231,21 @@ class ClickModel(Result):
         """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
         check_number("threshold", threshold, 0, 1)
         grade = (pl.col("relevance") >= threshold).cast(pl.Int32)
-        table = self.relevance_by_document()
+        table = self.estimate_document_relevance()
         return read_qrels(table.select("doc", topic="query", grade=grade))
 
     def as_run(self) -> Run:
         """Return a run that ranks the documents of each query by relevance."""
-        table = self.relevance_by_document()
+        table = self.estimate_document_relevance()
         run = read_run(table.select("doc", topic="query", score="relevance"))
         return run.rename(self.model.name)
 
-    def relevance_by_document(self) -> pl.DataFrame:
+    def estimate_document_relevance(self) -> pl.DataFrame:
         """Estimate the relevance of documents; refuse a model tied by grade."""
         if self.items.tied is not None:
             reason = "expected a model with parameters by document, got a model tied by grade"
             raise PolicyError(f"{reason}; use train(..., tied='none')")
-        return self.relevance()
+        return self.estimate_relevance()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a JSON file atomically."""
@@ -285,7 +281,7 @@ class ClickModel(Result):
         self,
         kind: str = "utility",
         *,
-        unjudged: bool = False,
+        separates_unjudged: bool = False,
         digits: int | None = None,
         **options: Any,
     ) -> Measure:
@@ -296,14 +292,14 @@ class ClickModel(Result):
         kind
             `utility`, the expected gain of clicked results, or `effort`, the expected reciprocal
             rank of the satisfying click, for models of satisfaction.
-        unjudged
+        separates_unjudged
             Whether unjudged documents have their own probabilities; by default they have those of
             grade 0.
         digits
             Decimals of the probabilities, for a shorter text form; by default all.
         options
             Other parameters of the measure, such as `gains='graded'` or `cutoff=10`. By default the
-            cutoff is the length of the longest page, for models with probabilities by rank.
+            cutoff is the length of the longest training page, for probabilities by rank.
 
         Returns
         -------
@@ -347,7 +343,7 @@ class ClickModel(Result):
             frame, variable = self.parameters[parameter], self.model.variables[parameter]
             if digits is not None:
                 frame = frame.with_columns(pl.col("value").round(digits))
-            if variable == "item" and not unjudged:
+            if variable == "item" and not separates_unjudged:
                 frame = frame.drop_nulls("grade")
             options |= _convert_parameter(argument, variable, frame, max_rank)
         if name == "CM":
@@ -359,7 +355,9 @@ class ClickModel(Result):
             raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
         return trained_measure
 
-    def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
+    def make_user_model(
+        self, *, separates_unjudged: bool = False, **options: Any
+    ) -> ContinuationModel:
         """Convert a model tied by grade to a C/W/L user model.
 
         Users at rank i continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN, SDBN
@@ -370,7 +368,7 @@ class ClickModel(Result):
 
         Parameters
         ----------
-        unjudged
+        separates_unjudged
             As for :meth:`measure`.
         options
             Other parameters of the user model, such as `gains='graded'`.
@@ -389,13 +387,13 @@ class ClickModel(Result):
             whose users continue by both grade and rank.
         """
         name = self.model.name
-        utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
+        utility = None if name == "DCTR" else self.measure(separates_unjudged=separates_unjudged)
         if not isinstance(utility, ChainMeasure):
             cause = "its users do not read a page from top to bottom"
             raise PolicyError(f"{name} has no user model, as {cause}")
         return click_user_model(utility, **options)
 
-    def user(self) -> ModelUser:
+    def make_user(self) -> ModelUser:
         """Return a simulated user who clicks according to the model."""
         return ModelUser(self)
 
@@ -431,7 +429,8 @@ class ClickModel(Result):
         codes = np.full((len(queries), max_length), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.encode_results(list_log)
         draws = [draw_uniforms(seed, 0, n, 2 * max_length, index) for index in range(len(queries))]
-        page, position = np.nonzero(self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws)))
+        is_clicked = self.draw_clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
+        page, position = np.nonzero(is_clicked)
         ids = [(f"{query}-{k}", query) for query in queries for k in range(1, n + 1)]
         pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
         results = pages.join(table.rename({"page": "list"}), on="list", maintain_order="left_right")
@@ -443,7 +442,7 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
+    def draw_clicks(self, codes: Indices, numbers: Floats) -> Bools:
         """Draw clicks on pages of item codes, -1 after the end of a list, from uniform `numbers`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
@@ -486,8 +485,8 @@ class ModelUser:
 
     model: ClickModel
 
-    def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
-        """Draw clicks on pages, like :meth:`CascadeUser.clicks`.
+    def draw_clicks(self, grades: Ints, uniforms: Floats) -> Bools:
+        """Draw clicks on pages, like :meth:`CascadeUser.draw_clicks`.
 
         For a model that is not tied by grade, `grades` are indices of items (rows of parameters of
         the model); -1 after the end of a list.
@@ -502,11 +501,11 @@ class ModelUser:
             item_by_grade = {grade: k for k, grade in enumerate(items.frame["grade"])} | {-1: -1}
             convert = np.vectorize(lambda grade: item_by_grade.get(grade, items.size), [int])
             item_codes = convert(codes)
-        return self.model.clicks(item_codes.astype(np.intp), uniforms)
+        return self.model.draw_clicks(item_codes.astype(np.intp), uniforms)
 
 
 def train(
-    log: QueryLog, model: str | Model, *, tied: str | None = None, qrels: Any = None
+    log: QueryLog, model: str | PageModel, *, tied: str | None = None, qrels: Any = None
 ) -> ClickModel:
     """Estimate the parameters of a click model.
 
@@ -544,7 +543,7 @@ def train(
 
 def train_models(
     log: QueryLog,
-    models: Iterable[str | Model],
+    models: Iterable[str | PageModel],
     *,
     tied: Annotated[str | None, OneOf(TIED_BY)] = None,
     qrels: Any = None,
@@ -575,7 +574,7 @@ def train_models(
     if qrels is not None:
         if tied is None:
             raise PolicyError("qrels requires tied='grade'")
-        log = with_grades(log, qrels)
+        log = add_grades(log, qrels)
     pages = extract_patterns(log, Items.from_log(log, tied))
     items, n_ranks, n_pages = pages.items, pages.n_ranks, int(pages.pattern_weights.sum())
     return tuple(ClickModel(m, items, n_ranks, *m.fit(pages), n_pages) for m in parsed_models)

@@ -58,9 +58,7 @@ class AATests(Result):
     columns: ClassVar[Columns] = {
         "test": Column("Metric, or `(sample ratio)`, the sample ratio test.", key=True),
         "tests": Column("Number of simulated A/A tests."),
-        "rejected": Column(
-            "Proportion of simulated tests in which the null hypothesis is rejected."
-        ),
+        "rejected": Column("Proportion of the tests in which the null hypothesis is rejected."),
         **declare_bounds("95% confidence interval of the proportion (Wilson)"),
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless more than"
@@ -80,9 +78,8 @@ class AATests(Result):
     def _frame(self) -> pl.DataFrame:
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
-        low, high = compute_wilson_intervals(
-            proportion, np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
-        )
+        sizes, quantile = np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
+        low, high = compute_wilson_intervals(proportion, sizes, quantile)
         has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
         tests = zip(self.pvalues, has_few_ties, strict=True)
         uniform_p = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
@@ -166,9 +163,8 @@ def simulate_aa_tests(
         is_treated = np.stack(hashes) >= proportions[0]
         moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(
-                estimate_arms(moments, metric, theta), 1
-            ).compute_pvalue()
+            arms = estimate_arms(moments, metric, theta)
+            pvalues[k, block] = Effects.from_arms(arms, 1).compute_pvalue()
         pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
     names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)

@@ -24,7 +24,7 @@ from cranfield.online.experiments.comparisons import (
     LIFT_INTERVALS_BY_TEST,
     OEC,
     TEST_METHODS,
-    Options,
+    ExperimentOptions,
     Row,
     combine_metrics,
     compare_variants,
@@ -87,7 +87,9 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _estimate_segment_effects(
+    units: Units, options: ExperimentOptions
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Estimate effects at each level, and test whether effects are equal at all tested levels."""
     n_variants = len(units.variants)
     frames, tests = [], []
@@ -172,7 +174,7 @@ def analyse_experiment(
     The p-value is from Welch's test. If a metric is skewed and the split is unequal, this test
     rejects too often in one tail; with few units, or a variant without variance, its Type I error
     rate is unknown. In these cases, a permutation test of the same statistic is used by default,
-    with all permutations if there are at most 50,000; `tests` names the test used. The interval of
+    with all permutations if there are at most 50,000; see the attribute `tests`. The interval of
     the lift, the difference relative to the mean of the control, is computed on the log scale, or
     by the method `linear` or `fieller`. A covariate from before the experiment adjusts a mean
     (CUPED).
@@ -229,8 +231,8 @@ def analyse_experiment(
         `bootstrap`: bootstrap over units, with percentile intervals. The OEC is not tested by
         permutation.
     correction
-        Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
-        `bonferroni`, `sidak`, `bh`, `by`, `none`.
+        Correction for multiple comparisons, over all metrics and variants, separately for the OEC:
+        `holm`, `hommel`, `bonferroni`, `sidak`, `bh`, `by`, `none`.
     alpha
         Significance level.
     segments
@@ -240,7 +242,7 @@ def analyse_experiment(
         several rows has the time, and the segments, of its earliest row.
     sequential
         Method whose p-values and intervals are valid at every look, such as `CS(tuned=5000)`, or
-        `mSPRT(tau=0.1)` with tau in the unit of the metric. See :func:`always_valid`.
+        `mSPRT(tau=0.1)` with tau in the unit of the metric. See :func:`always_valid_inference`.
     looks
         Numbers of units after which the data are analysed, in order of time, with all units of the
         same time; by default the data are analysed only at the end. Requires `sequential`.
@@ -297,9 +299,9 @@ def analyse_experiment(
     if lift not in LIFT_INTERVALS_BY_TEST.get(errors, LIFT_METHODS) and not segments:
         raise PolicyError(f"lift={lift!r} cannot be combined with errors={errors!r}")
     method = None if sequential is None else SEQUENTIAL.parse(sequential)
-    names = {field.name for field in fields(Options)}
+    names = {field.name for field in fields(ExperimentOptions)}
     values = {name: value for name, value in arguments.items() if name in names}
-    options = Options(**values | {"sequential": method})
+    options = ExperimentOptions(**values | {"sequential": method})
     metrics = read_metrics(metrics)
     has_covariate = before is not None or any(metric.covariate for metric in metrics.values())
     if theta != "pooled" and not has_covariate:
@@ -331,7 +333,7 @@ def analyse_experiment(
 def analyse_units(
     units: Units,
     metrics: Mapping[str, Metric],
-    options: Options,
+    options: ExperimentOptions,
     weights: Mapping[str, float] | None,
 ) -> ExperimentReport:
     """Check the sample ratio, and compare each variant with the control on each metric."""
@@ -345,7 +347,7 @@ def analyse_units(
     proportions = None if weights is None else {name: weights[name] for name in units.variants}
     ratio_test = sample_ratio(units.counts, proportions)
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
-    has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
+    has_mismatch = ratio_test.is_mismatch or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
     by_arm, metric_columns = units.compute_moments(), units.metric_columns
     arm_means = {
@@ -401,7 +403,7 @@ def analyse_units(
         interactions=interactions,
         looks=looks,
         options=options,
-        stopped=is_stopped,
+        is_stopped=is_stopped,
         notes=tuple(notes),
     )
 
@@ -421,7 +423,7 @@ def _note_covariates(
         if (scatter[parts, parts] == 0).all():
             yield f"{name}: the covariate has no effect, because it is equal in all units"
             continue
-        covariate = "/".join(filter(None, metrics[name].parts()[2:]))
+        covariate = "/".join(filter(None, metrics[name].list_columns()[2:]))
         variance = estimate_arms(by_arm, replace(metric, covariate=-1)).squared_error.sum()
         if variance > 0 and (arm_means[name].squared_error == 0).all():
             reason = "determines its values; use values from before the experiment"
@@ -441,15 +443,14 @@ def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iter
         metric = metrics.get(name)
         if metric is None or metric.better is not None:
             continue
-        if suggests_lower(name) or suggests_lower(metric.parts()[0]):
-            option = (
-                find_command_option(f"lower_is_better={name!r}") or "Metric(..., better='lower')"
-            )
+        if suggests_lower(name) or suggests_lower(metric.list_columns()[0]):
+            option = find_command_option(f"lower_is_better={name!r}")
+            option = option or "Metric(..., better='lower')"
             yield f"{name}: higher values are treated as better; if lower is better, set {option}"
 
 
 def _tabulate_comparisons(
-    rows: Sequence[Row], metrics: Mapping[str, Metric], options: Options, is_stopped: bool
+    rows: Sequence[Row], metrics: Mapping[str, Metric], options: ExperimentOptions, is_stopped: bool
 ) -> pl.DataFrame:
     table = pl.DataFrame([{k: v for k, v in row.items() if k != "distortion"} for row in rows])
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
@@ -463,7 +464,7 @@ def _tabulate_comparisons(
     lower_is_better = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
     is_gain = (pl.col("difference") > 0) != pl.col("metric").is_in(lower_is_better)
-    # A bound of a two-sided interval at level alpha is a one-sided bound at alpha / 2.
+    # A bound of a two-sided interval of level 1 - alpha is a one-sided bound at alpha / 2.
     noninferiority_p = pl.col("noninferiority p")
     is_not_worse = noninferiority_p.is_not_nan() & (noninferiority_p <= options.alpha / 2)
     direction = pl.when(is_gain).then(pl.lit("better")).otherwise(pl.lit("worse"))
@@ -473,7 +474,7 @@ def _tabulate_comparisons(
     return table.with_columns(verdict=pl.lit("no verdict") if is_stopped else verdict)
 
 
-def _note_intervals(table: pl.DataFrame, options: Options) -> Iterator[str]:
+def _note_intervals(table: pl.DataFrame, options: ExperimentOptions) -> Iterator[str]:
     """Return notes on comparisons whose test and confidence interval disagree."""
     low, high, lift_low, lift_high = (pl.col(name) for name in INFERENCE[:4])
     is_zero_excluded = (low > 0) | (high < 0) | (lift_low > 0) | (lift_high < 0)
@@ -559,7 +560,7 @@ def _note_undefined(
 
 
 def _note_skewness(
-    units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: Options
+    units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: ExperimentOptions
 ) -> Iterator[str]:
     for row in rows:
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
@@ -588,7 +589,9 @@ def _note_skewness(
         yield f"{name}: skewness {distortion.skewness:.1f} with {split}: {consequence}"
 
 
-def _note_segments(rows: Sequence[Row], segments: pl.DataFrame, options: Options) -> Iterator[str]:
+def _note_segments(
+    rows: Sequence[Row], segments: pl.DataFrame, options: ExperimentOptions
+) -> Iterator[str]:
     if options.sequential is not None:
         yield "p-values and intervals by segment are not adjusted for several looks"
         return

@@ -27,7 +27,7 @@ from cranfield.online.experiments.estimates import (
     MetricColumns,
     Moments,
     Sequential,
-    always_valid,
+    always_valid_inference,
     compute_half_width,
     compute_moments,
     compute_percentiles,
@@ -124,8 +124,8 @@ class PermutationTest:
             if effects.control < 0:
                 # The ratio is that of the negated values.
                 low, high, is_tied = -high, -low, is_tied[::-1]
-            # The lower bound is the lower root for the upper critical value, but the other root if
-            # this critical value is negative; for the upper bound it is the other way round.
+            # The lower bound is the lower root for `high`, or the upper root if `high` is negative;
+            # the upper bound is the upper root for `low`, or the lower root if `low` is positive.
             lower, upper = (self._bound_ratios(effects, quantile) for quantile in (high, low))
             ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
             lifts = tuple(np.where(is_tied, 0.0, np.array(ratios) - 1).tolist())
@@ -138,8 +138,8 @@ class PermutationTest:
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of :func:`analyse_experiment`."""
+class ExperimentOptions:
+    """ExperimentOptions of :func:`analyse_experiment`."""
 
     theta: str
     lift: str
@@ -161,7 +161,7 @@ def run_permutation_test(
     is_treated: Bools,
     metric: MetricColumns,
     all_units: Moments | None,
-    options: Options,
+    options: ExperimentOptions,
     key: int,
 ) -> PermutationTest:
     """Run a permutation test of two variants, exact for up to MAX_ENUMERATED assignments."""
@@ -190,8 +190,8 @@ def permute_moments(
     first, second = np.triu_indices(width)
     products = residuals.T[first] * residuals.T[second]
     # Sums of integers are exact, so that a seed gives the same result on any processor.
-    scaled = [as_integers(values, n_units) for values in (*residuals.T, *products)]
-    integers, scales = zip(*scaled, strict=True)
+    scaled_columns = [as_integers(values, n_units) for values in (*residuals.T, *products)]
+    integers, scales = zip(*scaled_columns, strict=True)
     features, scale = np.stack(integers), np.array(scales)
     # Sums of the constant column and its products are always 0.
     is_varying = features.any(axis=1)
@@ -227,7 +227,7 @@ def permute_moments(
 TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
 """Tests of differences; `auto` selects `delta`, or `permutation` if Welch's test is unreliable."""
 
-# Values of `lift` that a test accepts; it has its own interval of the lift. Others accept all.
+# Values of `lift` accepted by tests that have their own interval of the lift; others accept all
 LIFT_INTERVALS_BY_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
 
 OEC = "OEC"  # Name of the overall evaluation criterion
@@ -242,7 +242,7 @@ def compare_variants(
     arm_means: Mapping[str, ArmMeans],
     metrics: Mapping[str, Metric],
     all_units: Moments,
-    options: Options,
+    options: ExperimentOptions,
 ) -> tuple[list[Row], pl.DataFrame | None]:
     """Compare each variant with the control by the chosen tests; also return the table of looks."""
     treatments = range(1, len(units.variants))
@@ -285,7 +285,7 @@ def compare_variants(
             if (name, treatment) in last_looks:
                 pvalue, is_reversed = last_looks[name, treatment]
                 values = (*values[:-1], pvalue)
-        # Neither method is valid for few units.
+        # Bootstraps and always-valid tests are not valid for few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
         row: Row = {
@@ -312,7 +312,7 @@ def compare_variants(
     return rows, looks
 
 
-def _compute_level(options: Options, n_comparisons: int) -> float:
+def _compute_level(options: ExperimentOptions, n_comparisons: int) -> float:
     """Return the level of each interval, simultaneous for `bonferroni` and `sidak`."""
     if options.correction == "bonferroni":
         return 1 - options.alpha / n_comparisons
@@ -320,7 +320,7 @@ def _compute_level(options: Options, n_comparisons: int) -> float:
 
 
 def _choose_test(
-    effect: Effects, distortion: Distortion, options: Options, *, is_metric: bool
+    effect: Effects, distortion: Distortion, options: ExperimentOptions, *, is_metric: bool
 ) -> str:
     if options.sequential is not None:
         return "always valid"
@@ -336,7 +336,10 @@ def _choose_test(
 
 
 def _test_noninferiority(
-    effect: Effects, metric: Metric, permutations: PermutationTest | None, options: Options
+    effect: Effects,
+    metric: Metric,
+    permutations: PermutationTest | None,
+    options: ExperimentOptions,
 ) -> float:
     """Compute the p-value of a one-sided test that the loss is below the margin."""
     direction = metric.better or "higher"
@@ -347,31 +350,31 @@ def _test_noninferiority(
     if options.sequential is None:
         return float(shifted_effect.compute_pvalue(side))
     look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.count)
-    pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
+    pvalue = always_valid_inference(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
     return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "higher") else 1.0
 
 
 def _compare_looks(
-    units: Units, arm_means: Mapping[str, ArmMeans], options: Options, method: Sequential
+    units: Units, arm_means: Mapping[str, ArmMeans], options: ExperimentOptions, method: Sequential
 ) -> tuple[pl.DataFrame, dict[Pair, tuple[float, bool]]]:
-    """Return the table of looks; by pair, the smallest p-value, and if the sign changed since."""
-    n_variants = len(units.variants)
+    """Return the table of looks; by pair, the smallest p-value, and whether the sign reversed."""
+    n_variants, alpha = len(units.variants), options.alpha
     looks = _read_look_sizes(options.looks, len(units.variant_codes), units.times)
     look = np.searchsorted(looks, np.arange(len(units.variant_codes)), side="right")
     cells = look * n_variants + units.variant_codes
-    cumulative = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
+    moments_by_look = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
     frames, last_looks = [], {}
     for name, arm in arm_means.items():
         # An overall criterion is standardised by all units, so it has the last look only.
         columns = units.metric_columns.get(name)
-        means = arm if columns is None else estimate_arms(cumulative, columns, options.theta)
+        means = arm if columns is None else estimate_arms(moments_by_look, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
             # The method is not valid for few units.
             errors = np.where(effects.has_few_units, np.nan, effects.standard_error)
             difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.count)
-            low, high, p = always_valid(difference, errors, n_units, method, alpha=options.alpha)
+            low, high, p = always_valid_inference(difference, errors, n_units, method, alpha=alpha)
             keys = {"metric": name, "variant": units.variants[variant]}
             sizes = {"units": looks[-1:] if columns is None else looks, "difference": difference}
             frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
@@ -391,15 +394,18 @@ def _read_look_sizes(looks: Sequence[int] | None, n_units: int, times: pl.Series
         expected = "looks must be one or more ascending numbers of units"
         raise PolicyError(f"{expected}, got {quote(looks)}")
     # Units after the last look are analysed at the end.
-    reached = np.array([*(size for size in sizes if size < n_units), n_units], dtype=np.intp)
+    look_sizes = np.array([*(size for size in sizes if size < n_units), n_units], dtype=np.intp)
     if times is not None:
         time_codes = times.rle_id().to_numpy()
-        reached = np.searchsorted(time_codes, time_codes[reached - 1], side="right")
-    return np.unique(reached)
+        look_sizes = np.searchsorted(time_codes, time_codes[look_sizes - 1], side="right")
+    return np.unique(look_sizes)
 
 
 def _bootstrap_pairs(
-    units: Units, arm_means: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
+    units: Units,
+    arm_means: Mapping[str, ArmMeans],
+    levels: Mapping[str, float],
+    options: ExperimentOptions,
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
     sampling: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
@@ -429,9 +435,8 @@ def combine_metrics(
     for name, weight in weights.items():
         metric = quote(name)
         if name not in arm_means:
-            raise PolicyError(
-                f"unknown metric {metric} in oec; expected one of: {', '.join(arm_means)}"
-            )
+            names = ", ".join(arm_means)
+            raise PolicyError(f"unknown metric {metric} in oec; expected one of: {names}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             expected = f"oec weight of {metric} must be a finite number"
             raise PolicyError(f"{expected}, got {quote(weight)}")
@@ -456,15 +461,11 @@ def combine_metrics(
 
 def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level: float) -> Bounds:
     """Compute intervals of means: Wilson's of proportions, others by t (NaN if constant)."""
-    intervals = []
+    intervals, quantile = [], compute_t_quantile(level, np.inf)
     for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
-            intervals.append(
-                compute_wilson_intervals(
-                    means.value, means.count, compute_t_quantile(level, np.inf)
-                )
-            )
+            intervals.append(compute_wilson_intervals(means.value, means.count, quantile))
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
             intervals.append(bound_by_t(means.value, errors, means.count - 1, level))

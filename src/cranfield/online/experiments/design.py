@@ -145,9 +145,8 @@ class Experiment:
         object.__setattr__(self, "weights", check_weights(self.weights))
         start, stop = self.part
         if self.layer is not None and (start, stop) == (0.0, 1.0):
-            raise PolicyError(
-                "layer requires a part of the traffic, such as traffic=(0, 0.5), got all of it"
-            )
+            expected = "layer requires a part of the traffic, such as traffic=(0, 0.5)"
+            raise PolicyError(f"{expected}, got all of it")
         if not 0 <= start < stop <= 1:
             reason = "traffic must start below its end, both from 0 to 1"
             raise PolicyError(f"{reason}, got {start:g} to {stop:g}")

@@ -138,7 +138,7 @@ class Metric:
     margin: float | str | None = None
 
     def __post_init__(self) -> None:
-        numerator, _, covariate, _ = self.parts()
+        numerator, _, covariate, _ = self.list_columns()
         if numerator == covariate:
             expected = "a covariate must be a column with values from before the experiment"
             raise PolicyError(f"{expected}, got the metric itself, {quote(covariate)}")
@@ -147,8 +147,8 @@ class Metric:
         if self.margin is not None:
             read_margin(self.margin)
 
-    def parts(self) -> tuple[str, str, str, str]:
-        """Return numerator and denominator of value and covariate; "" for a missing name."""
+    def list_columns(self) -> tuple[str, str, str, str]:
+        """List numerator and denominator of value and covariate; "" for a missing name."""
         covariate = ("", "") if self.covariate is None else _split_ratio(self.covariate)
         return (*_split_ratio(self.value), *covariate)
 
@@ -174,7 +174,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
     if isinstance(metrics, Sequence):
         metric_list = [item if isinstance(item, Metric) else Metric(item) for item in metrics]
         metrics = {
-            m.value if isinstance(m.value, str) else "/".join(filter(None, m.parts()[:2])): m
+            m.value if isinstance(m.value, str) else "/".join(filter(None, m.list_columns()[:2])): m
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
@@ -382,9 +382,8 @@ class Effects:
         If values are constant within both variants and the means differ, it is the p-value of the
         exact permutation test: no other assignment of the units has so large a difference.
         """
-        pvalue = compute_difference_pvalues(
-            self.statistic, self.standard_error, self.df, alternative
-        )
+        statistics = self.statistic, self.standard_error, self.df
+        pvalue = compute_difference_pvalues(*statistics, alternative)
         n, m = self.control_count, self.treatment_count
         log_assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-log_assignments), 1.0)
@@ -514,7 +513,7 @@ def compute_half_width(variance_ratio: Floats, alpha: float) -> Floats:
         return np.asarray(np.sqrt(2 * (1 + 1 / variance_ratio) * threshold))
 
 
-def always_valid(
+def always_valid_inference(
     difference: ArrayLike,
     error: ArrayLike,
     units: ArrayLike,
@@ -551,7 +550,7 @@ def always_valid(
 
     Examples
     --------
-    >>> low, high, p = always_valid([0.1, 0.1], [0.05, 0.02], [1000, 6000], "CS(tuned=5000)")
+    >>> _, _, p = always_valid_inference([0.1, 0.1], [0.05, 0.02], [1000, 6000], "CS(tuned=5000)")
     >>> p.round(4).tolist()
     [0.4716, 0.0]
     """
@@ -594,9 +593,8 @@ def resample_means(
         scaled_columns = [as_integers(column, max_terms) for column in variant_columns.T]
         integers = np.stack([values for values, _ in scaled_columns], axis=1)
         scales = np.array([scale for _, scale in scaled_columns])
-        for rows, counts in _draw_weights(
-            make_stream(seed, k), resamples, len(variant_columns), weights
-        ):
+        draws = _draw_weights(make_stream(seed, k), resamples, len(variant_columns), weights)
+        for rows, counts in draws:
             sums = (counts @ integers) * scales
             with np.errstate(divide="ignore", invalid="ignore"):
                 means[k, rows] = sums / sums[:, :1]

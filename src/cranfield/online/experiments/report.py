@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer
 from cranfield.base.text import inflect, sanitise
-from cranfield.online.experiments.comparisons import OEC, Options
+from cranfield.online.experiments.comparisons import OEC, ExperimentOptions
 from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
 from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
@@ -57,7 +57,7 @@ class SampleRatio(TableResult):
     pvalue: float
 
     @property
-    def alarm(self) -> bool:
+    def is_mismatch(self) -> bool:
         """Whether the deviation is too large to trust any result."""
         return self.pvalue < ALARM_PVALUE
 
@@ -68,7 +68,7 @@ class SampleRatio(TableResult):
         rows = self.rows.select("variant", "units").iter_rows()
         counts = " : ".join(f"{sanitise(name)} {count:,}" for name, count in rows)
         proportions = " : ".join(f"{proportion:.4g}" for proportion in self.expected_proportion)
-        verdict = "SAMPLE RATIO MISMATCH" if self.alarm else "no sample ratio mismatch"
+        verdict = "SAMPLE RATIO MISMATCH" if self.is_mismatch else "no sample ratio mismatch"
         pvalue = f"{self.pvalue:.6g}" if self.pvalue else "<1e-300"
         # A small p-value above the threshold may also be due to a mismatch.
         has_small_pvalue = ALARM_PVALUE <= self.pvalue < 0.05
@@ -104,7 +104,7 @@ def sample_ratio(
     Returns
     -------
     SampleRatio
-        Observed and expected numbers of units, with `pvalue` and `alarm`.
+        Observed and expected numbers of units, with `pvalue` and `is_mismatch`.
 
     Raises
     ------
@@ -206,17 +206,17 @@ class ExperimentReport(Result):
         Means, adjusted for covariates, and their confidence intervals (Wilson's for proportions);
         shape (metrics, variants).
     comparisons
-        Data frame, one row per metric and variant: the table `effects` with two more columns,
-        `error`, the standard error of the difference, and `test`: `delta`, `permutation`, `exact
-        permutation` (of all assignments), `bootstrap` or `always valid`. p-values and intervals
-        are NaN if the report is `stopped`.
+        Data frame, one row per metric and variant but the control: the table `effects` with two
+        more columns, `error`, the standard error of the difference, and `test`: `delta`,
+        `permutation`, `exact permutation` (of all assignments), `bootstrap` or `always valid`.
+        p-values and intervals are NaN if the report `is_stopped`.
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested, or if the
-        report is `stopped`.
+        report `is_stopped`.
     options
-        Options of the analysis; `resamples` is 0 if no resamples were drawn, and `theta` empty
-        without a covariate.
-    stopped
+        ExperimentOptions of the analysis; `resamples` is 0 if no resamples were drawn, and `theta`
+        empty without a covariate.
+    is_stopped
         Whether results are withheld because of a sample ratio mismatch.
     notes
         Remarks on the data and the tests.
@@ -287,8 +287,8 @@ class ExperimentReport(Result):
     segments: pl.DataFrame | None
     interactions: pl.DataFrame | None
     looks: pl.DataFrame | None
-    options: Options
-    stopped: bool
+    options: ExperimentOptions
+    is_stopped: bool
     notes: tuple[str, ...]
 
     def __getattr__(self, name: str) -> Any:
@@ -338,7 +338,7 @@ class ExperimentReport(Result):
         names = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential")
         tests = [dict(zip(self.variants[1:], tests, strict=True)) for tests in self.tests]
         return {
-            **{name: getattr(self, name) for name in (*names, "stopped", "control")},
+            **{name: getattr(self, name) for name in (*names, "is_stopped", "control")},
             "sequential": str(self.sequential or ""),
             "resamples": self.resamples,
             "seed": self.seed,
@@ -352,9 +352,10 @@ class ExperimentReport(Result):
         mismatches = self.sample_ratios.filter(pl.col("adjusted_p") < ALARM_PVALUE)
         for by, level, p in mismatches.select("by", "level", "p").iter_rows():
             lines.append(f"SAMPLE RATIO MISMATCH in {sanitise(by)} {sanitise(level)}: p {p:.3g}")
-        if self.stopped:
+        if self.is_stopped:
             lines.append(STOPPED)
-        lines += [f"control: {sanitise(self.control)}", *self.methods(), *self.margin_lines()]
+        lines.append(f"control: {sanitise(self.control)}")
+        lines += [*self.describe_methods(), *self.describe_margins()]
         if self.difference.size > 1:
             correction = CORRECTIONS[self.correction].title
             family = "; the OEC is corrected separately" if OEC in self.metrics else ""
@@ -373,11 +374,11 @@ class ExperimentReport(Result):
             has_margin & may_be_loss & ~(self.noninferiority_pvalues <= self.alpha / 2)
         )
 
-    def margin_lines(self) -> list[str]:
+    def describe_margins(self) -> list[str]:
         """Return lines on each margin: its null hypothesis, and losses beyond or within it."""
         lines = []
         for k, (name, margin) in enumerate(zip(self.metrics, self.margins, strict=True)):
-            if margin is not None and not self.stopped:
+            if margin is not None and not self.is_stopped:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{sanitise(name)} is worse ({side}) by at least {loss}"
@@ -396,14 +397,14 @@ class ExperimentReport(Result):
 
     @property
     def interval_scope(self) -> str:
-        """Whether intervals are `simultaneous` or `unadjusted`; empty without a correction."""
+        """Scope of intervals: `simultaneous` or `unadjusted`; empty if nothing is corrected."""
         if self.difference.size == 1 or self.correction == "none":
             return ""
         # Always-valid intervals are not adjusted for the number of comparisons.
         is_adjusted = self.correction in SIMULTANEOUS and self.sequential is None
         return "simultaneous" if is_adjusted else "unadjusted"
 
-    def methods(self) -> list[str]:
+    def describe_methods(self) -> list[str]:
         """Return one sentence per test, with its metrics if there are several tests."""
         metrics: dict[str, dict[str, None]] = {}
         for name, tests in zip(self.metrics, self.tests, strict=True):

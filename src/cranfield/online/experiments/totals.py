@@ -14,7 +14,7 @@ from cranfield.base.errors import PolicyError, quote
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.text import list_some
 from cranfield.online.experiments.analysis import SRM_POLICIES, analyse_units
-from cranfield.online.experiments.comparisons import Options
+from cranfield.online.experiments.comparisons import ExperimentOptions
 from cranfield.online.experiments.design import check_weights
 from cranfield.online.experiments.estimates import (
     LIFT_METHODS,
@@ -149,13 +149,13 @@ def analyse_totals(
             by_variant=_convert_to_moments([totals[variant] for variant in variants]),
             **unit_fields,
         )
-    fixed_options: Any = {
+    options: Any = {
         **{"theta": "pooled", "errors": errors, "resamples": 2000, "draws": "poisson", "seed": 0},
         **{"sequential": None, "looks": None, "segments": (), "oec": None},
+        **{"lift": lift, "correction": correction, "alpha": alpha, "srm": srm},
     }
-    options = Options(lift=lift, correction=correction, alpha=alpha, srm=srm, **fixed_options)
     metrics = {name: Metric(name, better=better, margin=margin)}
-    return analyse_units(units, metrics, options, proportions)
+    return analyse_units(units, metrics, ExperimentOptions(**options), proportions)
 
 
 def name_metric(totals: Mapping[str, Total]) -> str:

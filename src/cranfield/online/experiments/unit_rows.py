@@ -34,7 +34,7 @@ class UnitTable:
         self.spellings = [*map(fold_name, columns.names)]
         self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
-        self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
+        self.unused_positions = sorted({*range(len(self.names))} - {*self.positions.values()})
         self.texts = cache(lambda column: _convert_to_text(columns.get_column(column)))
 
     def is_number(self, column: int) -> bool:
@@ -100,9 +100,9 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     return texts.str.strip_chars(BLANKS)
 
 
-# Minimum number of repeats; in two equal variants, all agree by chance with probability 2^-10
+# Minimum number of repeats; in two equal variants, random ones all agree with probability 2^-10
 MIN_REPEATS = 10
-MAX_MIXED_USERS = 0.05  # Maximum proportion in several variants; above, users were not randomised
+MAX_MIXED_USERS = 0.05  # Maximum proportion of users in several variants if users were randomised
 
 
 class TotalsError(PolicyError):
@@ -111,7 +111,7 @@ class TotalsError(PolicyError):
 
 def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     """Refuse rows that are parts of a unit, or totals of many units."""
-    for column in table.unused:
+    for column in table.unused_positions:
         last_texts = table.texts(column).tail(1).to_list()
         if last_texts and fold_name(last_texts[0]) in TOTALS and table.texts(column).n_unique() > 1:
             raise table.make_totals_error(last_texts[0])
@@ -120,7 +120,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     divisors = {table.positions[name] for name in denominators}
     *_, kinds = schema.find_unused(table.names, {*table.positions.values()} - divisors)
     # Schemas of logs read `impression` as the id of a page; in a table of units it is a count.
-    kinds |= {column: "count" for column in table.unused if table.spellings[column] == "impression"}
+    kinds |= {k: "count" for k in table.unused_positions if table.spellings[k] == "impression"}
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
     id_counts = {column: table.count_ids(column) for column in users + sessions}
     for column, (n_ids, n_rows) in id_counts.items():
@@ -129,7 +129,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     height = len(table.columns.cells(0))
     # If the ids of users are all different, rows are users.
     has_user_rows = any(id_counts[column][0] == height for column in users)
-    for column in table.unused if table.variant is not None else ():
+    for column in table.unused_positions if table.variant is not None else ():
         n_values = table.count_clusters(column)
         if n_values and not has_user_rows:
             raise _make_cluster_error(table, column, height, n_values)
@@ -162,7 +162,7 @@ def _check_cluster_pairs(table: UnitTable) -> None:
     if table.variant is None:
         return
     labels = []
-    for column in table.unused:
+    for column in table.unused_positions:
         if table.spellings[column] in TIME_NAMES or not table.is_number(column):
             values = table.count_variants(column)
             # A column that determines the variant does so in every pair.
@@ -257,17 +257,17 @@ def check_second_variants(table: UnitTable) -> None:
 def warn_of_long_table(table: UnitTable, unit: str) -> None:
     """Warn of a column whose values, such as names of metrics, occur at most once per unit."""
     ids = table.texts(table.positions[unit])
-    for column in (k for k in table.unused if table.spellings[k] not in TIME_NAMES - {"period"}):
+    for column in table.unused_positions:
         labels = table.texts(column)
         n_levels = labels.n_unique()
         is_complete = ids.n_unique() * n_levels == len(ids)
-        if n_levels < 2 or labels.null_count():
+        has_time_name = table.spellings[column] in TIME_NAMES - {"period"}
+        if has_time_name or n_levels < 2 or labels.null_count():
             continue
         # Numbers, and texts with digits such as dates, may be times of rows, which may be summed.
         is_time = n_levels > 2 and (table.is_number(column) or labels.str.contains("[0-9]").all())
-        if not is_time and table.has_distinct_labels(
-            ids, labels, 0 if is_complete else MIN_REPEATS
-        ):
+        min_repeats = 0 if is_complete else MIN_REPEATS
+        if not is_time and table.has_distinct_labels(ids, labels, min_repeats):
             values = list_some(map(quote, labels.unique(maintain_order=True)), 3)
             size = "one row" if is_complete else "at most one row"
             name = quote(table.names[column])
@@ -279,11 +279,11 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
 def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
     """Warn of rows equal in all columns, if they seem to be copies rather than separate events."""
     rows = pl.DataFrame({str(k): table.texts(k) for k in range(len(table.names))})
-    distinct = rows.unique()
-    n_copies, id_name = len(rows) - len(distinct), str(table.positions[unit])
+    distinct_rows = rows.unique()
+    n_copies, id_name = len(rows) - len(distinct_rows), str(table.positions[unit])
     has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
-    is_table_of_units = distinct[id_name].is_unique().all() and 2 * n_copies < len(distinct)
-    if n_copies and (has_times or is_table_of_units):
+    is_table_of_units = distinct_rows[id_name].is_unique().all()
+    if n_copies and (has_times or (is_table_of_units and 2 * n_copies < len(distinct_rows))):
         sums = f"{inflect(n_copies, 'row')} summed with another row that is equal in all columns"
         warn(f"{table.source}: {sums}; remove copies from the table")
 
@@ -308,10 +308,10 @@ def note_repeated_users(rows: pl.DataFrame, unit: str) -> Iterator[str]:
     """
     user = rows.columns[1]
     users = rows.drop_nulls().group_by(user).n_unique()
-    several = users.filter(pl.nth(1) > 1)
-    n_repeats = several.to_series(1).sum() - several.height
-    n_unmixed = several.filter(pl.nth(2) == 1).height
-    if n_repeats >= MIN_REPEATS and n_unmixed > (1 - MAX_MIXED_USERS) * several.height:
+    repeated_users = users.filter(pl.nth(1) > 1)
+    n_repeats = repeated_users.to_series(1).sum() - repeated_users.height
+    n_unmixed = repeated_users.filter(pl.nth(2) == 1).height
+    if n_repeats >= MIN_REPEATS and n_unmixed > (1 - MAX_MIXED_USERS) * repeated_users.height:
         yield (
             f"{n_unmixed:,} of {inflect(users.height, 'user')} have more than one {unit}, in"
             f" the same variant; if users were randomised, set unit={user!r}: tests by {unit}"

@@ -141,7 +141,7 @@ def read_units(
     missing: str = "error",
 ) -> Units:
     """Read a table with the variant of each unit and the columns of metrics."""
-    metric_names = [name for metric in metrics.values() for name in metric.parts()]
+    metric_names = [name for metric in metrics.values() for name in metric.list_columns()]
     names = list(dict.fromkeys(filter(None, metric_names)))
     _check_uses([unit, variant, *names], [*segments, *{time}.difference(segments)], variant)
     labels = [name for name in dict.fromkeys([*segments, time]) if name and name not in names]
@@ -149,7 +149,7 @@ def read_units(
     kinds |= dict.fromkeys(names, _METRIC_KIND)
     if variant:
         kinds[variant] = _LABEL_KIND
-    denominators = [name for metric in metrics.values() if (name := metric.parts()[1])]
+    denominators = [name for metric in metrics.values() if (name := metric.list_columns()[1])]
     table, unit, notes = _read_table(data, kinds, unit, variant, denominators, missing)
     frame, source = table.frame, table.source
     if variant is None:
@@ -202,7 +202,7 @@ def _note_values(
         missing_values = inflect(n_missing, "missing value")
         yield f"{missing_values} excluded from the means of their metrics"
     for name, metric in metrics.items():
-        value, divisor = metric.parts()[:2]
+        value, divisor = metric.list_columns()[:2]
         is_contradiction = (pl.col(divisor) == 0) & (pl.col(value) != 0)
         if divisor and (n_rows := frame.filter(is_contradiction).height):
             yield f"{name}: {inflect(n_rows, noun)} with {divisor} = 0, but {value} other than 0"
@@ -234,11 +234,8 @@ def _read_table(
     name, ids = "table of units", [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
-    schema_columns = (
-        *(FileColumn(name, kinds[name], None) for name in kinds if name != unit),
-        *ids,
-    )
-    schema = Schema(name, schema_columns, mapping=read_mapping_columns)
+    file_columns = [FileColumn(name, kinds[name], None) for name in kinds if name != unit]
+    schema = Schema(name, (*file_columns, *ids), mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     spellings = [*map(fold_name, columns.names)]
@@ -256,7 +253,7 @@ def _read_table(
         check_rows(unit_table, metrics, denominators)
     table, notes = columns.make_table(schema), note_unused_labels(unit_table, unit)
     notes += note_users_of_rows(unit_table, unit) if variant else ()
-    id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
+    id_columns = [unit_table.positions[unit]] if unit else unit_table.unused_positions
     unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
         table.check(suspect_totals(unit))
@@ -319,7 +316,7 @@ def _check_sums(
     """Refuse to sum rates over the rows of a unit; return covariates that are constant in units."""
     if frame[unit].n_unique() == frame.height:
         return set()
-    ratios = [metric.parts() for metric in metrics.values()]
+    ratios = [metric.list_columns() for metric in metrics.values()]
     summed_columns = {name for ratio in ratios for name in ratio[:2]}
     constants = set()
     for covariate in ({*ratio[2:]} - {""} for ratio in ratios):
@@ -476,7 +473,7 @@ def _collect_columns(
 
     metric_columns = {}
     for name, metric in metrics.items():
-        names = metric.parts()
+        names = metric.list_columns()
         covariate = add_columns(*names[2:]) if names[2] else (-1, ONES_COLUMN)
         metric_columns[name] = MetricColumns(*add_columns(*names[:2]), *covariate)
     return np.column_stack(list(columns.values())), metric_columns
@@ -535,10 +532,10 @@ def read_log_units(
     if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
     sum_options: dict[str, Any] = {"control": control, "variants": variants}
-    censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
-    if censored:
+    censored_metrics = [name for name, measure in measures.items() if measure.may_be_censored]
+    if censored_metrics:
         effect = "means are biased if variants differ in censoring"
-        notes.append(f"{censored}: censored values are excluded, so {effect}")
+        notes.append(f"{', '.join(censored_metrics)}: censored values are excluded, so {effect}")
     sum_options |= {"before": before, "source": source, "notes": notes}
     units = convert_sums_to_units(data, texts, **sum_options)
     return units if first_times is None else _sort_by_time(units, first_times)
@@ -580,7 +577,7 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     if unit != "user" and "user" in pages.columns:
         notes += note_repeated_users(pages.select(unit, "user", "variant"), unit)
     is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
-    return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
+    return log.select_pages(pl.col("variant").is_not_null() & ~is_mixed), notes
 
 
 def convert_sums_to_units(

@@ -74,7 +74,7 @@ class CascadeUser:
     Examples
     --------
     >>> user = CascadeUser((0.05, 0.95), (0.2, 0.9))
-    >>> user.click_probabilities([[1, 0, 1]]).round(4).tolist()
+    >>> user.compute_click_probabilities([[1, 0, 1]]).round(4).tolist()
     [[0.95, 0.005, 0.076]]
     """
 
@@ -86,7 +86,7 @@ class CascadeUser:
     def __post_init__(self) -> None:
         check_choice("stop_after", self.stop_after, STOP_RULES)
         for name in ("click", "stop"):
-            probabilities = as_numbers(getattr(self, name), f"the probabilities of a {name}")
+            probabilities = as_numbers(getattr(self, name), name)
             is_valid = (probabilities >= 0) & (probabilities <= 1)
             if probabilities.ndim != 1 or not probabilities.size or not is_valid.all():
                 expected = f"{name} must be probabilities from 0 to 1, one per grade"
@@ -96,7 +96,7 @@ class CascadeUser:
             sizes = f"{len(self.click)} and {len(self.stop)}"
             raise PolicyError(f"click and stop must have the same number of grades, got {sizes}")
 
-    def clicks(self, grades: Any, uniforms: Floats) -> Bools:
+    def draw_clicks(self, grades: Any, uniforms: Floats) -> Bools:
         """Return a mask of clicked results.
 
         Parameters
@@ -124,7 +124,7 @@ class CascadeUser:
         is_clicked[:, 1:] &= ~np.logical_or.accumulate(has_stopped, axis=1)[:, :-1]
         return is_clicked
 
-    def click_probabilities(self, grades: Any) -> Floats:
+    def compute_click_probabilities(self, grades: Any) -> Floats:
         """Return the probability of a click on each result, shape (pages, ranks)."""
         click, stop, is_listed = self._look_up_probabilities(grades)
         if self.stop_after == "clicked":
@@ -153,14 +153,14 @@ class CascadeUser:
         return f"CascadeUser({self}: clicks {click}; stops {stop})"
 
 
-def simulated_user(name: str, grades: int = 2, stop_after: str = "examined") -> CascadeUser:
+def simulated_user(name: str, n_grades: int = 2, stop_after: str = "examined") -> CascadeUser:
     """Return a simulated user with click probabilities from the literature.
 
     Parameters
     ----------
     name
         `perfect`, `navigational`, `informational`, `almost random` or `random`.
-    grades
+    n_grades
         Number of grades: 2, 3 or 5.
     stop_after
         As for :class:`CascadeUser`.
@@ -177,20 +177,20 @@ def simulated_user(name: str, grades: int = 2, stop_after: str = "examined") -> 
 
     Examples
     --------
-    >>> simulated_user("navigational", grades=3)
+    >>> simulated_user("navigational", n_grades=3)
     CascadeUser(navigational: clicks 0.05, 0.5, 0.95; stops 0.2, 0.5, 0.9)
     """
     check_choice("user", name, PRESETS)
     presets = PRESETS[name]
-    if grades not in presets:
+    if n_grades not in presets:
         remedy = "CascadeUser accepts probabilities for other grades"
-        raise PolicyError(f"grades must be 2, 3 or 5, got {quote(grades)}; {remedy}")
-    return CascadeUser(*presets[grades], stop_after=stop_after, name=name)
+        raise PolicyError(f"n_grades must be 2, 3 or 5, got {quote(n_grades)}; {remedy}")
+    return CascadeUser(*presets[n_grades], stop_after=stop_after, name=name)
 
 
 RANDOM_CLICKS = ("one click", "any clicks")  # On one random document, or on a random set
 _MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
-_MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
+_MAX_WORK = 1 << 27  # Maximum of documents of lists x click sets x (pairs + 1): about ten seconds
 _TIE_TOLERANCE = 1e-9  # Outcomes up to this absolute value are ties
 
 
@@ -231,20 +231,19 @@ class Bias(Result):
     outcomes: Floats
 
     @property
-    def largest(self) -> float:
+    def max_outcome(self) -> float:
         """Largest expected outcome of two rankers; 0 without bias."""
         return float(np.abs(self.outcomes).max())
 
     def heading(self) -> list[str]:
-        outcome = f"largest expected outcome under random clicks {self.largest:.6g}"
+        outcome = f"largest expected outcome under random clicks {self.max_outcome:.6g}"
         return [f"{self.method}: {outcome} (0 without bias)"]
 
     def _frame(self) -> pl.DataFrame:
+        values = zip(RANDOM_CLICKS, self.credits, self.outcomes, strict=True)
         rows = [
             (clicks, self.rankers[a], self.rankers[b], credit[a] - credit[b], outcome[a, b])
-            for clicks, credit, outcome in zip(
-                RANDOM_CLICKS, self.credits, self.outcomes, strict=True
-            )
+            for clicks, credit, outcome in values
             for a, b in combinations(range(len(self.rankers)), 2)
         ]
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
@@ -281,7 +280,7 @@ def bias(
     >>> rankings = [["a", "b", "c"], ["b", "c", "a"]]
     >>> cf.online.bias(rankings, "Balanced")
     Bias(Balanced: largest expected outcome under random clicks 0.333333 (0 without bias))
-    >>> cf.online.bias(rankings, "TeamDraft").largest
+    >>> cf.online.bias(rankings, "TeamDraft").max_outcome
     0.0
     """
     interleaver = interleave(lists, method, length)
@@ -373,7 +372,7 @@ class Fidelity(TableResult):
 
 
 def fidelity(
-    method: str | InterleavingMethod = "TeamDraft", docs: int = 3, length: int | None = None
+    method: str | InterleavingMethod = "TeamDraft", n_docs: int = 3, length: int | None = None
 ) -> Fidelity:
     """Check whether the better ranker wins, for pairs of different orders of a few documents.
 
@@ -384,7 +383,7 @@ def fidelity(
     ----------
     method
         Interleaving method.
-    docs
+    n_docs
         Number of documents, from 2 to 5. All pairs of different orders, up to renaming of the
         documents, are enumerated.
     length
@@ -397,12 +396,12 @@ def fidelity(
     Fidelity(TeamDraft: of 20 cases the better ranker wins 18, loses 0 and ties 2)
     """
     method = parse_interleaving(method)
-    check_integer("docs", docs, 2, 5)
-    n_ranks = docs if length is None else length
-    check_integer("length", n_ranks, 1, docs)
-    names = "abcde"[:docs]
+    check_integer("n_docs", n_docs, 2, 5)
+    n_ranks = n_docs if length is None else length
+    check_integer("length", n_ranks, 1, n_docs)
+    names = "abcde"[:n_docs]
     cases: list[tuple[str, str, str, float]] = []
-    sizes = range(1, docs + 1)
+    sizes = range(1, n_docs + 1)
     relevant_sets = ["".join(subset) for size in sizes for subset in combinations(names, size)]
     for order in map("".join, permutations(names)):
         if order == names:
@@ -425,5 +424,5 @@ def fidelity(
 
 def _merge_distribution(interleaver: Interleaver, limit: int = 100_000) -> Distribution:
     """Return the distribution of lists, merged over teams unless the method credits teams."""
-    distribution = interleaver.distribution(limit)
+    distribution = interleaver.compute_distribution(limit)
     return distribution if interleaver.method.has_team_credit else distribution.merge_teams()

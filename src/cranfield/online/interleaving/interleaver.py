@@ -32,8 +32,8 @@ from cranfield.online.interleaving.method import (
     Distribution,
     Id,
     InterleavingMethod,
+    Orderings,
     RankedLists,
-    Rankings,
     StepwiseDistribution,
     encode_rankings,
     find_duplicates,
@@ -73,7 +73,7 @@ class Interleaver:
     """
 
     method: InterleavingMethod
-    rankings: Rankings
+    rankings: Orderings
     length: int
     topic: str = ""
 
@@ -158,7 +158,7 @@ class Interleaver:
         values_per_impression = len(self.docs) * len(self.rankers)
         return [*slice_rows(n_impressions, values_per_impression, _BATCH_VALUES)] or [slice(0, 0)]
 
-    def distribution(self, limit: int = 100_000) -> Distribution:
+    def compute_distribution(self, limit: int = 100_000) -> Distribution:
         """Return all lists that may be shown, with their teams and probabilities.
 
         Raises
@@ -170,7 +170,7 @@ class Interleaver:
         --------
         >>> import cranfield as cf
         >>> interleaver = cf.online.interleave([["a", "b"], ["b", "c"]], "Balanced")
-        >>> interleaver.distribution().to_polars().select("list", "probability").rows()
+        >>> interleaver.compute_distribution().to_polars().select("list", "probability").rows()
         [(['a', 'b'], 0.5), (['b', 'a', 'c'], 0.5)]
         """
         check_integer("limit", limit, 1)
@@ -302,7 +302,7 @@ def interleave(
     >>> interleaver = cf.online.interleave(rankings, "TeamDraft")
     >>> interleaver
     Interleaver(TeamDraft: 2 rankings of 4 documents, lists of 10)
-    >>> lists = interleaver.distribution().merge_teams().to_polars()
+    >>> lists = interleaver.compute_distribution().merge_teams().to_polars()
     >>> for docs, probability in lists.drop("teams").rows():
     ...     print(*docs, probability)
     a b c d 0.25
@@ -375,7 +375,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         The method of interleaving.
     rankers
         Names of the runs.
-    missing
+    missing_topics
         Topics that are not in all runs; they are not interleaved.
     interleavers
         Interleaver of each topic.
@@ -383,7 +383,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
     method: InterleavingMethod
     rankers: tuple[str, ...]
-    missing: tuple[str, ...]
+    missing_topics: tuple[str, ...]
     interleavers: Mapping[str, Interleaver]
 
     def __getitem__(self, topic: str) -> Interleaver:
@@ -407,7 +407,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
     def __repr__(self) -> str:
         runs, topics = inflect(len(self.rankers), "run"), inflect(len(self), "topic")
-        excluded = f", {inflect(len(self.missing), 'topic')} excluded" if self.missing else ""
+        n_missing = len(self.missing_topics)
+        excluded = f", {inflect(n_missing, 'topic')} excluded" if n_missing else ""
         return f"InterleavedRuns({self.method}: {runs}, {topics}{excluded})"
 
     def draw(
@@ -441,9 +442,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
             pages = [f"{topic}-{k}" for k in range(first, first + n)]
             return self._make_frame(topic, pages, self[topic].draw(n, seed, first))
 
-        return pl.concat(
-            [pl.DataFrame(schema=_LIST_SCHEMA), *map_in_threads(draw_topic, self, jobs)]
-        )
+        frames = map_in_threads(draw_topic, self, jobs)
+        return pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *frames])
 
     def draw_for(self, pages: Any, seed: int, jobs: int | None = None) -> pl.DataFrame:
         """Draw a list for each named page; the same name gets the same list.
@@ -479,9 +479,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
             topic, keys = group["query"][0], group["page"].to_list()
             return self._make_frame(topic, keys, self[topic].draw_for(keys, seed))
 
-        rows = pl.concat(
-            [pl.DataFrame(schema=_LIST_SCHEMA), *map_in_threads(draw_group, groups, jobs)]
-        )
+        frames = map_in_threads(draw_group, groups, jobs)
+        rows = pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *frames])
         order = table.frame.select("page").with_row_index("row")
         return rows.join(order, on="page").sort("row", "rank").drop("row")
 

@@ -29,7 +29,7 @@ RankedLists = Mapping[str, Sequence[Id]] | Sequence[Sequence[Id]] | Sequence[Seq
 
 
 @dataclass(frozen=True, eq=False)
-class Rankings:
+class Orderings:
     """Rankings of documents by several rankers, with documents as codes."""
 
     rankers: tuple[str, ...]  # Names of the rankers
@@ -62,17 +62,17 @@ class Rankings:
         return np.asarray(np.where(self.is_missing, len(self.docs), self.ranks).min(axis=0))
 
     @property
-    def common_prefix(self) -> int:
+    def common_prefix_length(self) -> int:
         """Length of the longest common prefix of all rankings."""
         is_equal = (self.orders == self.orders[0]).all(axis=0) & (self.orders[0] >= 0)
         return int(np.logical_and.accumulate(is_equal).sum())
 
     def __repr__(self) -> str:
         rankings = inflect(len(self.rankers), "ranking")
-        return f"Rankings({rankings} of {inflect(len(self.docs), 'document')})"
+        return f"Orderings({rankings} of {inflect(len(self.docs), 'document')})"
 
 
-def encode_rankings(lists: RankedLists) -> Rankings:
+def encode_rankings(lists: RankedLists) -> Orderings:
     """Encode two or more lists of document ids as rankings of codes."""
     if isinstance(lists, Mapping):
         names, rows = [str(name) for name in lists], [*lists.values()]
@@ -89,7 +89,7 @@ def encode_rankings(lists: RankedLists) -> Rankings:
     orders = np.full((len(doc_lists), max(map(len, doc_lists))), NOBODY, dtype=np.intp)
     for order, row in zip(orders, doc_lists, strict=True):
         order[: len(row)] = [code_by_doc[doc] for doc in row]
-    return Rankings(tuple(names), tuple(docs), orders)
+    return Orderings(tuple(names), tuple(docs), orders)
 
 
 def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
@@ -119,7 +119,7 @@ def rank_documents(run: Run, ties: str) -> dict[str, list[str]]:
     return {topic: docs[rows] for topic, rows in zip(run.topics, slices, strict=True)}
 
 
-RankerPair = tuple[int, int]  # Indices of two rankers
+IndexPair = tuple[int, int]  # Indices of two rankers
 NOBODY = -1  # Code of an empty rank, and team of a document that no ranker owns
 
 
@@ -140,11 +140,11 @@ class Distribution:
         Probabilities of the lists, which sum to 1; shape (lists,).
     imbalance
         For optimised methods, the largest difference of two rankers' expected credits down to each
-        rank, shape (length,), which are 0 unless the constraints could not be met or `slack` is
-        set; None for other methods.
+        rank, shape (length,); it is 0 unless the constraints could not be met or `slack` is set.
+        None for other methods.
     """
 
-    rankings: Rankings
+    rankings: Orderings
     lists: Indices
     teams: Indices
     probabilities: Floats
@@ -211,10 +211,10 @@ class Prefixes:
 
     @classmethod
     def make_empty(cls, n_lists: int, length: int, n_docs: int) -> Prefixes:
-        available = np.ones((n_lists, n_docs + 1), dtype=bool)
-        available[:, -1] = False
+        is_available = np.ones((n_lists, n_docs + 1), dtype=bool)
+        is_available[:, -1] = False
         codes = np.full((n_lists, length), NOBODY, dtype=np.intp)
-        return cls(codes, codes.copy(), 0, available)
+        return cls(codes, codes.copy(), 0, is_available)
 
     def extend(self, docs: Indices, teams: Indices) -> None:
         self.lists[:, self.rank] = docs
@@ -233,9 +233,9 @@ Candidates = tuple[Indices, Indices, Floats]  # Documents, teams, weights; shape
 class StepwiseDistribution:
     """Distribution of lists drawn rank by rank; a list ends where all candidates have weight 0."""
 
-    rankings: Rankings
+    rankings: Orderings
     length: int
-    list_candidate_grades: Callable[[Rankings, Prefixes], Candidates]
+    list_candidates: Callable[[Orderings, Prefixes], Candidates]
 
     @property
     def width(self) -> int:
@@ -247,7 +247,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.list_candidate_grades(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
             cumulative = np.cumsum(weights, axis=1)
             total = cumulative[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
@@ -263,7 +263,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.list_candidate_grades(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
             row, candidate = np.nonzero(weights)
             total = weights.sum(axis=1)
             end_rows = np.flatnonzero(total <= 0)
@@ -303,16 +303,16 @@ class InterleavingMethod(Spec):
         """Whether credit depends on which ranker gave a document."""
         return False
 
-    def lists(self, rankings: Rankings, length: int) -> Distribution | StepwiseDistribution:
+    def lists(self, rankings: Orderings, length: int) -> Distribution | StepwiseDistribution:
         """Return the distribution of lists of up to `length` documents."""
         raise NotImplementedError
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         """Compute the credit of each ranker for the clicks on each list, shape (lists, rankers)."""
         raise NotImplementedError
 
     def outcomes(
-        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: RankerPair
+        self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices, pair: IndexPair
     ) -> Floats:
         """Compute the outcome of each list for two rankers, above 0 if the first ranker wins."""
         first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T

@@ -22,16 +22,16 @@ from cranfield.online.interleaving.method import (
     OUTCOME_TEXT,
     Candidates,
     Distribution,
+    IndexPair,
     InterleavingMethod,
+    Orderings,
     Prefixes,
-    RankerPair,
-    Rankings,
     StepwiseDistribution,
     divide,
 )
 
 
-def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
+def find_best_available_docs(rankings: Orderings, prefixes: Prefixes) -> Indices:
     """Find the best available document of each ranker, -1 for none; shape (lists, rankers)."""
     # If any document is available, one of the first rank + 1 documents is.
     tops = rankings.orders[:, : prefixes.rank + 1]
@@ -67,7 +67,7 @@ class Balanced(InterleavingMethod):
     source = "Joachims (2002); Radlinski, Kurup and Joachims (2008)"
     max_rankers = 2
 
-    def lists(self, rankings: Rankings, length: int) -> Distribution:
+    def lists(self, rankings: Orderings, length: int) -> Distribution:
         lists = np.full((2, length), NOBODY, dtype=np.intp)
         for coin, row in enumerate(lists):
             order = [coin, 1 - coin]
@@ -79,7 +79,7 @@ class Balanced(InterleavingMethod):
         nobody = np.full_like(lists, NOBODY)
         return Distribution(rankings, lists, nobody, np.array([0.5, 0.5])).merge_teams()
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = rankings.ranks[:, lists]
         lowest_click = lists.shape[1] - 1 - clicks[:, ::-1].argmax(axis=1)
         depth = ranks[:, np.arange(len(lists)), lowest_click].min(axis=0)
@@ -105,17 +105,17 @@ class TeamDraft(InterleavingMethod):
         "owner of the common prefix of all rankings: 'teams', as drafted, or 'nobody'",
     )
 
-    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
-        return StepwiseDistribution(rankings, length, self.list_candidate_grades)
+    def lists(self, rankings: Orderings, length: int) -> StepwiseDistribution:
+        return StepwiseDistribution(rankings, length, self.list_candidates)
 
-    def list_candidate_grades(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
+    def list_candidates(self, rankings: Orderings, prefixes: Prefixes) -> Candidates:
         docs = find_best_available_docs(rankings, prefixes)
-        if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
+        if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix_length:
             return docs[:, :1], np.full((len(docs), 1), NOBODY), np.ones((len(docs), 1))
         teams = np.broadcast_to(np.arange(docs.shape[1]), docs.shape)
         return docs, teams, weigh_turns(prefixes, docs >= 0)
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         return count_team_clicks(rankings, clicks, teams)
 
 
@@ -131,7 +131,7 @@ class SOSM(TeamDraft):
     source = "Brost et al. (2016)"
     has_team_credit = False
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)
         credits = np.zeros((len(lists), len(ranks)))
         for position in range(lists.shape[1]):
@@ -140,7 +140,7 @@ class SOSM(TeamDraft):
         return credits
 
 
-def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
+def count_team_clicks(rankings: Orderings, clicks: Bools, teams: Indices) -> Floats:
     rankers = range(len(rankings.rankers))
     counts = [np.count_nonzero(clicks & (teams == k), axis=1) for k in rankers]
     return np.stack(counts, axis=1).astype(np.float64)
@@ -151,7 +151,7 @@ Update = Callable[[Floats, int, int], Floats]  # New sums for a rank and a ranke
 
 
 def compute_expected_clicks(
-    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool
+    probabilities: Floats, clicks: Bools, is_filled: Bools, has_replacement: bool
 ) -> Floats:
     """Compute the expected clicks on the documents of each ranker, shape (lists, rankers)."""
 
@@ -161,11 +161,15 @@ def compute_expected_clicks(
         return new_sums
 
     starts = np.zeros(probabilities.shape[2])
-    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
+    return _sum_over_paths(probabilities, is_filled, has_replacement, starts, update)
 
 
 def compute_difference_distribution(
-    probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool, pair: tuple[int, int]
+    probabilities: Floats,
+    clicks: Bools,
+    is_filled: Bools,
+    has_replacement: bool,
+    pair: tuple[int, int],
 ) -> Floats:
     """Compute the distribution of one ranker's clicks minus another's, from -max_clicks up."""
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
@@ -181,15 +185,15 @@ def compute_difference_distribution(
         return new_sums
 
     starts = np.eye(1, 2 * max_clicks + 1, max_clicks)[0]
-    return _sum_over_paths(probabilities, is_filled, replace, starts, update)
+    return _sum_over_paths(probabilities, is_filled, has_replacement, starts, update)
 
 
 def _sum_over_paths(
-    probabilities: Floats, is_filled: Bools, replace: bool, starts: Floats, update: Update
+    probabilities: Floats, is_filled: Bools, has_replacement: bool, starts: Floats, update: Update
 ) -> Floats:
     """Update sums along all paths, and weight them by the path's probability given the list."""
     n_lists, n_ranks, n_rankers = probabilities.shape
-    if not replace and n_rankers > _MAX_RANKERS:
+    if not has_replacement and n_rankers > _MAX_RANKERS:
         requirement = f"marginal credit without replacement requires at most {_MAX_RANKERS} rankers"
         raise PolicyError(f"{requirement}, got {n_rankers}; use scoring='assigned'")
     # The first sum is the probability itself.
@@ -200,13 +204,14 @@ def _sum_over_paths(
         has_ended = ~is_filled[:, rank]
         new_paths: dict[int, Floats] = {}
         for old_turns, sums in paths.items():
-            has_turn = has_docs & [replace or not old_turns >> k & 1 for k in range(n_rankers)]
+            is_free = [has_replacement or not old_turns >> k & 1 for k in range(n_rankers)]
+            has_turn = has_docs & is_free
             is_new_round = ~has_turn.any(axis=1)
             has_turn[is_new_round] = has_docs[is_new_round]
             ranker_weights = weights * has_turn / np.maximum(has_turn.sum(axis=1, keepdims=True), 1)
             for ranker in range(n_rankers):
                 updated_sums = update(sums, rank, ranker)
-                bit = 0 if replace else 1 << ranker
+                bit = 0 if has_replacement else 1 << ranker
                 for turns, rows in ((old_turns | bit, ~is_new_round), (bit, is_new_round)):
                     weight = ranker_weights[:, ranker] * rows
                     if weight.any():
@@ -250,18 +255,18 @@ class Probabilistic(InterleavingMethod):
     def has_team_credit(self) -> bool:
         return self.scoring == "assigned"
 
-    def compute_weights(self, rankings: Rankings) -> Floats:
+    def compute_weights(self, rankings: Orderings) -> Floats:
         """Return the softmax weight of each document by ranker, shape (rankers, documents)."""
         powers = rankings.ranks.astype(np.float64) ** -self.tau
         return np.where(rankings.is_missing, 0.0, powers)
 
-    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
+    def lists(self, rankings: Orderings, length: int) -> StepwiseDistribution:
         weights = self.compute_weights(rankings)
         n_rankers, n_docs = weights.shape
         docs = np.tile(np.arange(n_docs), n_rankers)[None]
         teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
-        def list_candidate_grades(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidates(rankings: Orderings, prefixes: Prefixes) -> Candidates:
             is_available = prefixes.is_available[:, :-1]
             # Available weights are summed, not obtained by difference, to be exactly 0 for none.
             sums = _sum_weights(is_available, weights)
@@ -274,9 +279,9 @@ class Probabilistic(InterleavingMethod):
             doc_weights = (factors[:, :, None] * weights * is_available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
 
-        return StepwiseDistribution(rankings, length, list_candidate_grades)
+        return StepwiseDistribution(rankings, length, list_candidates)
 
-    def compute_probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
+    def compute_probabilities(self, rankings: Orderings, lists: Indices) -> Floats:
         """Compute P(ranker draws document), shape (lists, ranks, rankers); NaN if none is left."""
         weights = np.c_[self.compute_weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
@@ -286,14 +291,14 @@ class Probabilistic(InterleavingMethod):
         total_weights = _sum_weights(is_unlisted, weights.T)[:, None] + remaining_weights
         return divide(shown_weights, total_weights, np.nan)
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.has_team_credit:
             return count_team_clicks(rankings, clicks, teams)
         probabilities = self.compute_probabilities(rankings, lists)
         return compute_expected_clicks(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
-        self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices, pair: RankerPair
+        self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices, pair: IndexPair
     ) -> Floats:
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
@@ -333,18 +338,18 @@ class PairwisePreference(InterleavingMethod):
     outcome: str = parameter("difference", choice("sign", "difference"), OUTCOME_TEXT)
     mean: bool = parameter(False, flag, "divide by the number of pairs, as in the authors' code")
 
-    def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
+    def lists(self, rankings: Orderings, length: int) -> StepwiseDistribution:
         best_ranks, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
-        def list_candidate_grades(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidates(rankings: Orderings, prefixes: Prefixes) -> Candidates:
             is_candidate = prefixes.is_available[:, :-1] & (best_ranks <= prefixes.rank + 1)
             shape = is_candidate.shape
             nobody = np.broadcast_to(NOBODY, shape)
             return np.broadcast_to(docs, shape), nobody, is_candidate.astype(np.float64)
 
-        return StepwiseDistribution(rankings, length, list_candidate_grades)
+        return StepwiseDistribution(rankings, length, list_candidates)
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]
         best_ranks = rankings.best_ranks[lists]
         ranks = rankings.ranks[:, lists]
@@ -377,7 +382,7 @@ class PairwisePreference(InterleavingMethod):
         return credits.T
 
 
-def weigh_pairs(rankings: Rankings, length: int) -> Floats:
+def weigh_pairs(rankings: Orderings, length: int) -> Floats:
     """Compute weights of pairs of documents, by the better and the worse of their best ranks.
 
     The weight is 1 / w, where w is the product of 1 - 1 / n(x) over the ranks x from the better
@@ -451,7 +456,7 @@ class _OptimisedMethod(InterleavingMethod):
     )
     seed: int = parameter(0, integer(0), "seed of the random sample of lists")
 
-    def get_click_credits(self, rankings: Rankings) -> Floats:
+    def get_click_credits(self, rankings: Orderings) -> Floats:
         """Return the credit for a click on each document, shape (rankers, documents)."""
         ranks = rankings.ranks.astype(np.float64)
         return -ranks if self.credit == "linear" else 1 / ranks
@@ -460,7 +465,7 @@ class _OptimisedMethod(InterleavingMethod):
         """Compute the cost of each list, from credits of shape (rankers, lists, ranks)."""
         raise NotImplementedError
 
-    def lists(self, rankings: Rankings, length: int) -> Distribution:
+    def lists(self, rankings: Orderings, length: int) -> Distribution:
         # Prefixes of lists are unions of prefixes of the rankings; lists are sorted by codes.
         distribution = StepwiseDistribution(rankings, length, list_new_candidates)
         if (enumeration := distribution.enumerate(self.candidates)) is not None:
@@ -501,12 +506,12 @@ class _OptimisedMethod(InterleavingMethod):
         p = minimise_in_order(costs, matrix, np.r_[1.0, np.zeros(2 * n_rows)])[:n_lists]
         return np.asarray(p / p.sum())
 
-    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+    def credits(self, rankings: Orderings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         credit = np.where(clicks, self.get_click_credits(rankings)[:, lists], 0.0)
         return np.asarray(credit.sum(axis=2).T)
 
 
-def list_new_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+def list_new_candidates(rankings: Orderings, prefixes: Prefixes) -> Candidates:
     docs = find_best_available_docs(rankings, prefixes)
     is_new = docs >= 0
     for ranker in range(1, docs.shape[1]):

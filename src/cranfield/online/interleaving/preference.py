@@ -37,7 +37,7 @@ from cranfield.tabular import format_number
 
 TIE = 1e-9  # Maximum difference of credits that is treated as rounding error
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results for a seed depend on it
-Interval = tuple[float, float]
+Bounds = tuple[float, float]
 
 
 class PreferenceOptions(NamedTuple):
@@ -95,7 +95,7 @@ class Preference(Result):
         ),
         "value": Column("Value of the statistic; null if it is not defined."),
         **declare_bounds("confidence interval", "; null if there is none"),
-        "p": Column("p-value of the test named in `method`.", pvalue=True),
+        "p": Column("p-value of the test named in `method`; null if none.", pvalue=True),
         "method": Column("Method of the confidence interval and the test."),
     }
 
@@ -110,13 +110,13 @@ class Preference(Result):
     expected: float
     pvalue: float
     z: float
-    unit_interval: Interval
-    outcome_interval: Interval
-    delta_interval: Interval
+    unit_interval: Bounds
+    outcome_interval: Bounds
+    delta_interval: Bounds
     outcome_pvalue: float
     delta_pvalue: float
     credit: float
-    credit_interval: Interval
+    credit_interval: Bounds
     credit_pvalue: float
     confidence: float
     resamples: int
@@ -492,7 +492,7 @@ def _test_preference(
 
 def _run_sign_test(
     wins: int, losses: int, expected: float, confidence: float
-) -> tuple[float, float, Interval]:
+) -> tuple[float, float, Bounds]:
     """Compute z and the p-value of the exact sign test, and the interval that inverts the test."""
     n = wins + losses
     z = (wins - n * expected) / np.sqrt(n * expected * (1 - expected)) if n else 0.0
@@ -516,15 +516,15 @@ def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed
     return samples
 
 
-def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[Interval, float]:
-    """Return a percentile interval and its p-value; NaN if all values are equal."""
-    finite = values[~np.isnan(values)]
-    if not finite.size or np.ptp(finite) <= TIE:
+def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[Bounds, float]:
+    """Return a percentile interval and its p-value; NaN if all values but NaN are equal."""
+    values = values[~np.isnan(values)]
+    if not values.size or np.ptp(values) <= TIE:
         return (np.nan, np.nan), np.nan
-    return compute_percentiles(finite, confidence), compute_tail_pvalue(finite - null)
+    return compute_percentiles(values, confidence), compute_tail_pvalue(values - null)
 
 
-def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Interval, float]:
+def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Bounds, float]:
     """Return the mean difference, with the interval and p-value of the t-test; NaN if undefined."""
     mean = np.array(np.nan if credit is None else credit.mean())
     if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:

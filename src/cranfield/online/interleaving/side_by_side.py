@@ -45,7 +45,7 @@ class PreferenceMatrix(Result):
     rankers
         Names of the rankers.
     pairs
-        Preferences of the pairs, in order (1, 2), (1, 3), …, (2, 3), ….
+        Preferences of the compared pairs, in order (1, 2), (1, 3), …, (2, 3), ….
     pvalues
         Corrected p-values of the sign tests of the pairs, in the same order.
     correction
@@ -77,12 +77,12 @@ class PreferenceMatrix(Result):
 
     @property
     def delta(self) -> Floats:
-        """`delta` of the ranker of the row over that of the column; 0 if not compared."""
+        """`delta` of the row's ranker over the column's ranker; 0 if not compared."""
         upper = self._fill_matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
     @property
-    def significant(self) -> Bools:
+    def is_significant(self) -> Bools:
         """Whether each corrected p-value is at most 1 - confidence; same shape as `delta`."""
         level = 1 - self.pairs[0].confidence
         upper = self._fill_matrix(self.pvalues <= level + 1e-12) > 0
@@ -96,7 +96,7 @@ class PreferenceMatrix(Result):
         upper[tuple(cells.T)] = values
         return upper
 
-    def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
+    def find_cycles(self, *, requires_significance: bool = False) -> list[tuple[str, ...]]:
         """Find cycles: each ranker is preferred to the next one, and the last to the first.
 
         Preferences of users need not be transitive. The result has a shortest cycle of each
@@ -104,19 +104,19 @@ class PreferenceMatrix(Result):
 
         Parameters
         ----------
-        significant
+        requires_significance
             Whether only significant preferences count.
         """
         is_preferred = self.delta > 0
-        if significant:
-            is_preferred &= self.significant
+        if requires_significance:
+            is_preferred &= self.is_significant
         graph = csr_array(is_preferred)
         n_components, component = connected_components(graph, connection="strong")
         groups = (np.flatnonzero(component == k) for k in range(n_components))
         cycles = [_find_shortest_cycle(is_preferred, group) for group in groups if len(group) > 1]
         return [tuple(self.rankers[k] for k in cycle) for cycle in sorted(cycles)]
 
-    def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
+    def compute_error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
         r"""Compute the proportion of ordered pairs whose preference differs from a reference.
 
         .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
@@ -153,7 +153,7 @@ class PreferenceMatrix(Result):
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
     def format_notes(self) -> list[str]:
-        paths = (" > ".join([*cycle, cycle[0]]) for cycle in self.cycles())
+        paths = (" > ".join([*cycle, cycle[0]]) for cycle in self.find_cycles())
         return [*(f"note: cyclic preferences: {path}" for path in paths), *super().format_notes()]
 
     def heading(self) -> list[str]:
@@ -175,7 +175,7 @@ class PreferenceMatrix(Result):
 def _find_shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
     is_preferred_in_group = is_preferred[np.ix_(group, group)]
     graph = csr_array(is_preferred_in_group)
-    shortest = list(range(len(group) + 1))
+    shortest_cycle = list(range(len(group) + 1))
     for start in range(len(group)):
         order, predecessors = breadth_first_order(graph, start)
         # The first ranker in this order that is preferred to the start closes the shortest cycle.
@@ -183,9 +183,9 @@ def _find_shortest_cycle(is_preferred: Bools, group: Indices) -> list[int]:
         path = [last]
         while path[-1] != start:
             path.append(int(predecessors[path[-1]]))
-        if len(path) < len(shortest):
-            shortest = path[::-1]
-    return [int(group[k]) for k in shortest]
+        if len(path) < len(shortest_cycle):
+            shortest_cycle = path[::-1]
+    return [int(group[k]) for k in shortest_cycle]
 
 
 def preference_matrix_by_credits(
@@ -225,7 +225,7 @@ def preference_matrix_by_credits(
     >>> matrix = preference_matrix_by_credits(credits, names=["a", "b", "c"])
     >>> matrix.delta.tolist()
     [[0.0, 0.4, 0.4], [-0.4, 0.0, 0.4], [-0.4, -0.4, 0.0]]
-    >>> matrix.cycles(), matrix.error(["a", "c", "b"])
+    >>> matrix.find_cycles(), matrix.compute_error(["a", "c", "b"])
     ([], 0.3333333333333333)
     """
     check_arguments(preference_matrix_by_credits, locals())
@@ -317,7 +317,7 @@ def read_votes(data: Any, schema: Schema) -> Table:
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
-    """Parse preferences: 1 for the first system, -1 for the second, 0 for a tie, None for none."""
+    """Parse preferences: 1 for the first system, -1 for the second, 0 for a tie, or None."""
     is_order = column == "order"  # The system shown first, or null; ties are impossible
     words: dict[str, int | None] = {"": None} if is_order else {}
     words |= {word: sign for word, sign in PREFERENCE_WORDS.items() if sign or not is_order}
@@ -352,9 +352,9 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
 def fit_bradley_terry(wins: Floats) -> Floats:
     r"""Estimate the strengths of systems from wins; a tie is half a win for both systems.
 
-    Strengths of mean 0 maximise :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}`
-    (Bradley and Terry 1952), by Newton's method. They are NaN if the maximum is not finite, because
-    a group of systems has no win against the other systems (Ford 1957).
+    For :math:`w_{ij}` wins of i over j, strengths :math:`\theta` of mean 0 maximise
+    :math:`\sum_{ij} w_{ij} \ln \frac{1}{1 + e^{\theta_j - \theta_i}}` (Bradley and Terry 1952).
+    They are NaN without a finite maximum: a group has no win against other systems (Ford 1957).
     """
     n_systems = wins.shape[-1]
     tables = wins.reshape(-1, n_systems, n_systems).astype(np.float64)
@@ -559,7 +559,7 @@ def side_by_side(
     if not np.isnan(order).all():
         position = test_preference(order * sign, ("shown first", "shown second"))
     else:
-        remedy = "that requires a column order, the system that was shown first"
+        remedy = "a test requires a column order, the system that was shown first"
         notes.append(f"position bias was not tested; {remedy}")
     notes += [line.removeprefix("note: ") for line in matrix.format_notes()]
     signs = np.stack([sign, -sign], axis=1)

@@ -23,7 +23,7 @@ Conversion = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cann
 
 
 @dataclass(frozen=True)
-class Cell(ValueKind):
+class ColumnKind(ValueKind):
     """A kind of value to which whole columns are converted at once."""
 
     read: Callable[[Any], Any] = lambda cell: cell
@@ -167,10 +167,10 @@ def _convert_integer(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 
 def _list_integer_conversions(column: pl.Expr) -> list[pl.Expr]:
-    """Return conversions of text to integers; pandas writes them as `1.0` if a cell is missing."""
+    """Return conversions of text to integers, which pandas writes as `1.0` if a cell is missing."""
     text = column.str.strip_chars()
-    whole = text.str.replace(r"\.0+$", "")
-    return [number.cast(pl.Int64, strict=False) for number in (text, whole)]
+    integer_text = text.str.replace(r"\.0+$", "")
+    return [number.cast(pl.Int64, strict=False) for number in (text, integer_text)]
 
 
 def _convert_flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -252,7 +252,7 @@ _DAY_NUMBERS = 36_526, 55_153  # Years 2000 to 2050 in spreadsheets, as days sin
 
 
 def _convert_dates(cells: Any) -> Any:
-    """Convert dates such as 20260301 to ISO 8601, and make day numbers of spreadsheets invalid."""
+    """Convert dates such as 20260301, or make day numbers invalid, if all cells are of one kind."""
     if not (cells.dtype == pl.String or cells.dtype.is_numeric()):
         return cells
     is_whole = cells.dtype.is_float() and bool((cells.drop_nans() % 1 == 0).all())
@@ -270,8 +270,8 @@ def _convert_dates(cells: Any) -> Any:
 
 
 # Integers are converted to text.
-ID = Cell(convert=_convert_id, problem="neither text nor an integer", is_required=True)
-NAME = Cell(convert=_convert_id, problem="neither text nor an integer", blank=("",))
+ID = ColumnKind(convert=_convert_id, problem="neither text nor an integer", is_required=True)
+NAME = ColumnKind(convert=_convert_id, problem="neither text nor an integer", blank=("",))
 VARIANT = replace(NAME, convert=_convert_variant)  # May also be true (treatment) or false
 _INT_32 = (-(2**31), 2**31 - 1)
 
@@ -289,8 +289,8 @@ def _describe_invalid_clicks(cell: Any) -> str:
 
 def _make_kind(
     convert: Conversion, dtype: Any, problem: Any, bounds: Any = None, **options: Any
-) -> Cell:
-    return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
+) -> ColumnKind:
+    return ColumnKind(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
 _make_integer_kind = partial(_make_kind, _convert_integer, formats=_list_integer_conversions)

@@ -68,8 +68,8 @@ def may_mix_queries_and_events(raw: bytes) -> bool:
     return is_bulk(raw) or (b'"action_name"' in raw and b'"user_query"' in raw)
 
 
-def extract_documents(raw: bytes, source: str, only: str | None = None) -> bytes:
-    """Extract all documents, `queries` or `events` of an OpenSearch file; return others as read."""
+def extract_documents(raw: bytes, source: str, record_kind: str | None = None) -> bytes:
+    """Extract all documents, `queries` or `events` of an OpenSearch file; keep other files."""
     raw = raw.removeprefix(BOM_UTF8)
     if _LISTING.match(raw):
         listing = parse_json(decode_text(raw, source), source)
@@ -80,7 +80,7 @@ def extract_documents(raw: bytes, source: str, only: str | None = None) -> bytes
             documents = [hit.get("_source", hit) for hit in hits]
             raw = b"\n".join(json.dumps(document).encode() for document in documents)
     is_bulk_file, is_hits = is_bulk(raw), _HIT.match(raw) is not None
-    is_mixed = only is not None and may_mix_queries_and_events(raw)
+    is_mixed = record_kind is not None and may_mix_queries_and_events(raw)
     if not (is_bulk_file or is_hits or is_mixed):
         return raw
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
@@ -94,7 +94,7 @@ def extract_documents(raw: bytes, source: str, only: str | None = None) -> bytes
             raise InputError(reason, source=source, line=line)
         document = record.get("_source") if is_hits else record
         is_event = isinstance(document, dict) and "action_name" in document
-        if not is_action and not (is_mixed and is_event != (only == "events")):
+        if not is_action and not (is_mixed and is_event != (record_kind == "events")):
             texts[line - 1] = json.dumps(document).encode()
         is_action = is_bulk_file and not is_action
     return b"\n".join(texts)
@@ -105,10 +105,10 @@ def read_records(
     source: str,
     record_name: str,
     types: Types | None = None,
-    only: str | None = None,
+    record_kind: str | None = None,
 ) -> pl.DataFrame:
     """Read JSON objects with their :data:`LINE`; by default all fields, as text unless nested."""
-    documents = extract_documents(raw, source, only)
+    documents = extract_documents(raw, source, record_kind)
     if not is_listing(raw):
         return _read_lines(documents, source, record_name, types)
     try:
@@ -475,7 +475,7 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
-    query_rows = read_records(*queries, "UBI queries", QUERY_TYPES, only="queries")
+    query_rows = read_records(*queries, "UBI queries", QUERY_TYPES, record_kind="queries")
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -489,7 +489,7 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENT_TYPES, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = read_records(*events, "UBI events", EVENT_TYPES, only="events")
+        event_rows = read_records(*events, "UBI events", EVENT_TYPES, record_kind="events")
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(

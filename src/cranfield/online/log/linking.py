@@ -200,8 +200,8 @@ def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) 
         )
     treatment = "counted as separate sessions of their users"
     anomalies.add("pages in the session of another user", is_other, table.source, treatment)
-    separate = pl.concat_str("user", "session", separator="-")
-    return frame.with_columns(session=pl.when(is_other).then(separate).otherwise("session"))
+    user_session = pl.concat_str("user", "session", separator="-")
+    return frame.with_columns(session=pl.when(is_other).then(user_session).otherwise("session"))
 
 
 def _check_results(
@@ -241,10 +241,10 @@ def keep_first_records(
     if not (is_mixed or mask_repeated_rows(frame.select("page", "key")).any()):
         return table
     is_empty = pl.col("doc").is_null()
-    previous = pl.struct(pl.all()).shift(1).over("page")
+    previous_row = pl.struct(pl.all()).shift(1).over("page")
     is_repeated_key = ~pl.struct("page", "key").is_first_distinct()
     frame = frame.with_columns(
-        is_duplicate=pl.struct(pl.all()).eq_missing(previous),
+        is_duplicate=pl.struct(pl.all()).eq_missing(previous_row),
         # A page with both results and a row without a result was recorded again.
         is_new_record=is_repeated_key | is_empty | is_empty.shift(1).over("page"),
         is_first=pl.int_range(pl.len()).over("page") == 0,
@@ -359,4 +359,4 @@ def _exclude_robots(log: QueryLog, max_pages: int, anomalies: Anomalies) -> Quer
         reason = f"each {unit} has more than {page_limit}, so max_pages excludes all pages"
         raise InputError(reason, source=log.source)
     anomalies.add(f"pages of {unit}s with more than {page_limit}", is_robot)
-    return replace(log.where(~is_robot), anomalies=log.anomalies)
+    return replace(log.select_pages(~is_robot), anomalies=log.anomalies)

@@ -176,7 +176,7 @@ class QueryLog(PlotsMixin):
         results = self.results.join(counts, on=keys, how="left", maintain_order="left")
         return results.with_columns(pl.col("clicks").fill_null(0))
 
-    def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
+    def select_pages(self, keep: pl.Expr | pl.Series) -> QueryLog:
         """Select pages, with their results and clicks; the new log has no numbers of anomalies.
 
         Parameters
@@ -324,9 +324,9 @@ _MAX_SECONDS = 366 * 86400.0  # Maximum timeout, to which longer dwell times are
 def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> QueryLog:
     """Divide the pages of each user into sessions, which replace existing sessions.
 
-    A page starts a new session if it is more than `timeout` later than all earlier pages and clicks
-    of its user; a click lasts for its dwell time, if known (Ferro and Maistro 2024, section 6.1). A
-    timeout of 30 minutes is common (He and Göker 2000).
+    A page starts a new session if it is more than `timeout` later than its user's earlier pages and
+    all clicks on them; a click lasts for its dwell time, if known (Ferro and Maistro 2024, section
+    6.1). A timeout of 30 minutes is common (He and Göker 2000).
 
     Parameters
     ----------

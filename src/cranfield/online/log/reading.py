@@ -93,8 +93,8 @@ def read_log(
     ------
     InputError
         If a table cannot be read, with the file, the line if known, and the reason; if the log has
-        an anomaly that `on_anomaly` refuses; if none of the results or clicks can be linked to a
-        page; or if `max_pages` excludes all pages, or users and sessions are unknown.
+        an anomaly that `on_anomaly` refuses; if no row of the results, or of the clicks, can be
+        linked to a page; or if `max_pages` excludes all pages, or users and sessions are unknown.
     PolicyError
         For an invalid option, or `click_actions` for a log that is not UBI.
 
@@ -178,7 +178,7 @@ def _read_tables(
     if tables.results is not None and tables.results.frame.is_empty():
         _warn_of_no_results(tables.results, expects_results)
     elif is_mixed and tables.clicks is not None and tables.clicks.frame.is_empty():
-        warn(f"{tables.clicks.source}: has no clicks; measures of clicks are 0")
+        warn(f"{tables.clicks.source}: has no clicks, so no page counts as clicked")
     return tables
 
 
@@ -211,7 +211,7 @@ def _read_one_source(
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
         if events is None and formats.may_mix_queries_and_events(raw):
-            has_events = formats.extract_documents(raw, name, only="events").strip()
+            has_events = formats.extract_documents(raw, name, record_kind="events").strip()
             events = (raw, name) if has_events else None
         return formats.read_ubi((raw, name), events, click_actions or ("click",), anomalies)
     if log_format == "living-labs":

@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quote
 from cranfield.base.text import inflect, list_some
-from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
+from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, ColumnKind
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
@@ -147,7 +147,7 @@ def _convert_columns(
 ) -> pl.LazyFrame:
     """Convert columns; raise an error for the first invalid value. Integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
-    kinds = {column.name: cast("Cell", column.kind) for column in columns}
+    kinds = {column.name: cast("ColumnKind", column.kind) for column in columns}
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}
     # Numbers such as 20260301 are recognised as dates only if all values of a column are in memory.
     for name, kind in kinds.items():

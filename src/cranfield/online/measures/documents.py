@@ -92,7 +92,7 @@ class ExpectedClicks(TableResult):
         clicks, impressions = (int(self.rows[name].sum()) for name in ("clicks", "impressions"))
         sizes = f"{clicks:,} of {inflect(impressions, 'impression')}"
         pairs = inflect(len(self.rows), "query-document pair")
-        ctr = f"CTR {clicks / impressions:.4f} ({sizes})"
+        ctr = f"CTR {clicks / impressions if impressions else np.nan:.4f} ({sizes})"
         return [f"clicks over expected clicks of {pairs}", ctr]
 
 
@@ -173,9 +173,8 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     table = read_table(data, _TOTALS)
     table.check(suspect_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
-    expected, remedy = "rank must be at least 1", "; add 1 to ranks that count from 0"
-    is_low = rank < 1
-    table.refuse(is_low, lambda row: f"{expected}, got {row['rank']}{remedy * (row['rank'] == 0)}")
+    expected, hint = "rank must be at least 1", "; add 1 to ranks that count from 0"
+    table.refuse(rank < 1, lambda row: f"{expected}, got {row['rank']}{hint * (row['rank'] == 0)}")
     table.refuse(clicks < 0, lambda row: f"clicks must be at least 0, got {row['clicks']}")
     bound = "clicks must be at most the number of impressions"
     is_excessive = clicks > impressions

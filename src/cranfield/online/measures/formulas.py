@@ -213,8 +213,8 @@ def _sum_times_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
     """Return sums of the seconds from a page to its click at `end`, censored without clicks."""
     # A click of unknown time could be the first or the last one.
     end = pl.when(n_untimed == 0).then(end)
-    until = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_count_seconds(TIME, end), censored=_to_indicator(n_clicks == 0), until=until)
+    bound = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
+    return Sums(_count_seconds(TIME, end), censored=_to_indicator(n_clicks == 0), lower_bound=bound)
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO, "lower", **DURATION)
@@ -419,7 +419,7 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
     return Sums(
         pl.when(is_certain).then(first_sat + 1).cast(pl.Int64),
         censored=_to_indicator(~(sat | unsure).any()),
-        until=pl.len().cast(pl.Float64),
+        lower_bound=pl.len().cast(pl.Float64),
     )
 
 
@@ -466,7 +466,7 @@ class AbsenceTime(OnlineMeasure):
     source = "Dupret and Lalmas (2013)"
     unit, better, may_be_censored = "seconds", "lower", True
 
-    def columns(self, *, until: bool = False) -> set[str]:
+    def columns(self, *, with_lower_bound: bool = False) -> set[str]:
         return {"user", "session", "time", "last_click"}
 
     def summands(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
@@ -486,6 +486,6 @@ class AbsenceTime(OnlineMeasure):
         sums = Sums(
             _count_seconds(pl.col("end"), pl.col("next")),
             censored=_to_indicator(pl.col("next").is_null()),
-            until=_count_seconds(pl.col("end"), end_of_log),
+            lower_bound=_count_seconds(pl.col("end"), end_of_log),
         )
         return sessions.select("user", *other_keys, **sums.get_expressions())

@@ -202,7 +202,7 @@ class OnlineMeasurements(TableResult):
             lower_is_better=measure.better == "lower",
         )
 
-    def wide(self) -> pl.DataFrame:
+    def pivot_measures(self) -> pl.DataFrame:
         """Return a table with one row per unit and one column per measure; null without a value."""
         means = zip(map(str, self.measures), self.means.T, strict=True)
         columns = [pl.Series(name, column).fill_nan(None) for name, column in means]
@@ -225,7 +225,7 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        return [format_table(self.wide() if self.by else self.rows, "", self.columns)]
+        return [format_table(self.pivot_measures() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         by = f", by {', '.join(self.by)}" if self.by else ""
@@ -269,10 +269,10 @@ def measure(
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
         Columns by which to group the pages: `variant`, `user`, `query`, `session` or `page`, or
-        several of them; by default the whole log is one group. A value of a session or user belongs
-        to a variant, query or other group if all its pages do.
+        several of them; by default the whole log is one group. A session or user belongs to a
+        variant, query or other group if all its pages do.
     labels
-        Labels of pages, for measures of good abandonment: a mapping from ids of pages to labels, or
+        Labels of pages, for `GoodAbandonment`: a mapping from ids of pages to labels, or
         a table with columns `page` and `label`, in memory or in a file.
 
     Returns
@@ -416,7 +416,7 @@ def prepare_pages(
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
     if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
-        bounds = {name for measure in selection for name in measure.columns(until=True)}
+        bounds = {name for measure in selection for name in measure.columns(with_lower_bound=True)}
         columns |= {n for n in bounds if not tables.describe_missing(find_required_columns([n]))}
     pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
     days = pages["time"].dt.truncate("1d") if timed_measures else pl.Series([], dtype=pl.Datetime)

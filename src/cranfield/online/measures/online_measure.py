@@ -319,7 +319,7 @@ class Sums:
     count: pl.Expr | None = None  # By default 1 for each row with a total
     censored: pl.Expr = _ZERO  # Number of values for which only a lower bound is known
     missing: pl.Expr = _ZERO  # Number of clicks with an unknown value, if clicks have values
-    until: pl.Expr = _ZERO  # Lower bound of censored values
+    lower_bound: pl.Expr = _ZERO  # Lower bound of censored values
 
     def get_expressions(self) -> dict[str, pl.Expr]:
         count = self.total.is_not_null() if self.count is None else self.count
@@ -376,8 +376,8 @@ class OnlineMeasure(Spec):
         A session belongs to a user or variant if all its pages do.
         """
         sums = self.sums().get_expressions()
-        if not {*sums["until"].meta.root_names()} <= {*pages.columns}:
-            sums["until"] = _ZERO
+        if not {*sums["lower_bound"].meta.root_names()} <= {*pages.columns}:
+            sums["lower_bound"] = _ZERO
         if self.level == "page":
             return pages.select(*keys, **sums)
         columns = [pl.col(key) for key in keys if key != self.level]
@@ -386,7 +386,7 @@ class OnlineMeasure(Spec):
         return rows.group_by(self.level, maintain_order=True).agg(*common_keys, **sums)
 
     def rows(self, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
-        """Compute one row per page, session, user or absence: keys, SUM_COLUMNS and `until`."""
+        """Compute a row per page, session, user or absence: keys, SUM_COLUMNS and `lower_bound`."""
         count, censored = pl.col("count").fill_null(0), pl.col("censored").fill_null(0)
         has_value = (count > 0) & pl.col("total").is_not_null()
         total, count = (pl.when(has_value).then(x).otherwise(0) for x in ("total", count))
@@ -395,7 +395,7 @@ class OnlineMeasure(Spec):
         missing = pl.col("missing").fill_null(0)
         return self.summands(pages, keys).select(
             *keys,
-            "until",
+            "lower_bound",
             total=total.cast(pl.Float64),
             count=count.cast(pl.Float64),
             values=values,
@@ -403,10 +403,10 @@ class OnlineMeasure(Spec):
             missing=(missing if has_click_values else 1 - values - censored).cast(pl.Int64),
         )
 
-    def columns(self, *, until: bool = False) -> set[str]:
-        """Return the columns of pages in the formulas, including `Sums.until` if `until` is set."""
+    def columns(self, *, with_lower_bound: bool = False) -> set[str]:
+        """Return the columns of pages in the formulas, and optionally those of the lower bound."""
         sums = self.sums().get_expressions()
-        expressions = (expression for name, expression in sums.items() if until or name != "until")
+        expressions = (x for name, x in sums.items() if with_lower_bound or name != "lower_bound")
         names = {name for expression in expressions for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})
 

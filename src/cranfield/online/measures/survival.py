@@ -30,7 +30,7 @@ class SurvivalCurve:
     survival: Floats  # Estimated probability of surviving beyond each time, of the same shape
     n_at_risk: Floats  # Number of values at least as long as each time
     n_events: Floats  # Number of events at each time
-    longest: float  # Longest time, censored or not; NaN for an empty group
+    max_time: float  # Longest time, censored or not; NaN for an empty group
 
     @property
     def median(self) -> float:
@@ -46,12 +46,12 @@ class SurvivalCurve:
         start = self.times[first]
         if self.survival[first] < 0.5 - _TOLERANCE:
             return float(start)
-        end = self.times[first + 1] if first + 1 < self.times.size else self.longest
+        end = self.times[first + 1] if first + 1 < self.times.size else self.max_time
         return float((start + end) / 2)
 
     def compute_restricted_mean(self, horizon: float) -> tuple[float, float]:
         """Compute the restricted mean up to the horizon, and its standard error (Greenwood)."""
-        if not np.isfinite(self.longest):
+        if not np.isfinite(self.max_time):
             return float("nan"), float("nan")
         is_before = self.times < horizon
         times = np.concatenate([[0.0], self.times[is_before], [horizon]])
@@ -70,9 +70,9 @@ def fit_kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     event_times, n_events = np.unique(times[is_observed], return_counts=True)
     n_at_risk = times.size - np.searchsorted(np.sort(times), event_times)
     probabilities: Floats = np.cumprod(1 - n_events / n_at_risk, dtype=np.float64)
-    longest = float(times.max()) if times.size else float("nan")
+    max_time = float(times.max()) if times.size else float("nan")
     counts = n_at_risk.astype(float), n_events.astype(float)
-    return SurvivalCurve(event_times, probabilities, *counts, longest)
+    return SurvivalCurve(event_times, probabilities, *counts, max_time)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,16 +109,16 @@ class Survival(Result):
             ),
             "mean": Column("Kaplan-Meier mean up to the horizon; null without values."),
             "error": Column("Standard error of this mean; null if it is 0 or there are no values."),
-            "uncensored_mean": Column(
-                "Mean of the uncensored values, biased low; null without them."
-            ),
-            "uncensored_median": Column("Median of the uncensored values; null without them."),
+            "uncensored_mean": Column("Mean of the uncensored values, biased low; null if none."),
+            "uncensored_median": Column("Median of the uncensored values; null if none."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
-            "statistic": Column("Statistic of the log-rank test, approximately normal."),
-            "pvalue": Column("Two-sided p-value of the log-rank test.", pvalue=True),
+            "statistic": Column(
+                "Log-rank z statistic; NaN if its variance is 0 or a group is empty."
+            ),
+            "pvalue": Column("Two-sided p-value; NaN if the statistic is NaN.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),
         },
     }
@@ -171,8 +171,8 @@ def survival(
         As for :func:`measure`.
     measure
         `TimeToClick`, `TimeToSAT`, `Dwell`, `QueriesToSAT` or `AbsenceTime`. For the first two, a
-        page without such a click is censored at the next page of its session, or at 0 if there is
-        none. The absence after the last session of a user is censored at the end of the log.
+        page without a (satisfied) click is censored at the next page of its session, or else at 0.
+        The absence after the last session of a user is censored at the end of the log.
     by
         `variant`; by default all values are one group.
     horizon
@@ -274,7 +274,7 @@ def _compute_durations(
         clicks = pages.select("page", *keys).join(clicks, on="page", how="inner")
         return clicks.select(*keys, time="dwell", is_observed=~pl.col("censored"))
     is_observed = pl.col("values") > 0
-    censored_time = pl.when(pl.col("censored") > 0).then("until")
+    censored_time = pl.when(pl.col("censored") > 0).then("lower_bound")
     duration = pl.when(is_observed).then("total").otherwise(censored_time)
     rows = measure.rows(pages, keys)
     return rows.select(*keys, time=duration.cast(pl.Float64), is_observed=is_observed)
@@ -282,12 +282,12 @@ def _compute_durations(
 
 def _check_horizon(horizon: float | None, curves: Mapping[str, SurvivalCurve]) -> float:
     if horizon is None:
-        return min(curve.longest for curve in curves.values() if np.isfinite(curve.longest))
+        return min(curve.max_time for curve in curves.values() if np.isfinite(curve.max_time))
     check_number("horizon", horizon, above=0, maximum=np.inf)
     for name, curve in curves.items():
         has_ended = curve.survival.size and curve.survival[-1] == 0
-        if horizon > curve.longest and not has_ended:
-            bound = f"the longest time of {name} ({curve.longest:g})"
+        if horizon > curve.max_time and not has_ended:
+            bound = f"the longest time of {name} ({curve.max_time:g})"
             raise PolicyError(f"horizon must be at most {bound}, got {horizon:g}")
     return float(horizon)
 

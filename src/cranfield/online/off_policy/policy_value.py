@@ -31,12 +31,12 @@ BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depe
 
 TOLERANCE = 1e-12  # Relative standard error below which values differ by rounding only
 
-Interval = tuple[float, int, int]  # Confidence level, resamples (0: Student's t), seed
-STUDENT: Interval = (0.95, 0, 0)  # A 95% interval by Student's t
+CISettings = tuple[float, int, int]  # Confidence level, resamples (0: Student's t), seed
+STUDENT: CISettings = (0.95, 0, 0)  # A 95% interval by Student's t
 
 
 class Means(NamedTuple):
-    """Means of the policy and the log, and their difference; a constant value has no interval."""
+    """Means of the policy and the log, and their difference; no interval for equal values (NaN)."""
 
     estimate: Floats
     standard_error: Floats
@@ -48,7 +48,7 @@ class Means(NamedTuple):
         if n_units < 2:
             return [f"no confidence intervals: only one {unit}"]
         names = np.array(MEAN_NAMES)[np.isnan(self.low) & ~np.isnan(self.estimate)]
-        note = f"no confidence interval of {', '.join(names)}: value equal for each {unit}"
+        note = f"no confidence interval of {', '.join(names)}: the value is equal for each {unit}"
         return [note] if names.size else []
 
 
@@ -56,14 +56,14 @@ MEAN_NAMES = ("policy", "logged", "difference")
 
 
 def compare_ratios(
-    totals: NDArray[Any], sizes: Floats, unit: Indices, n_units: int, interval: Interval = STUDENT
+    totals: NDArray[Any], sizes: Floats, unit: Indices, n_units: int, interval: CISettings = STUDENT
 ) -> Means:
     r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
     The sums of totals and sizes of unit u are :math:`t_u` and :math:`n_u`. `totals` and `sizes`
-    have a row for each list, with the index `unit`, and a column for each ratio. By the delta
-    method, the variance is that of the sum over units of :math:`(t_u - R n_u) / \sum n`; with
-    n = 1 in each unit, R is a mean.
+    have a row for each list, whose unit has the index in `unit`, and a column for each ratio. By
+    the delta method, the variance is that of the sum over units of
+    :math:`(t_u - R n_u) / \sum n`; with n = 1 in each unit, R is a mean.
     """
     columns = np.concatenate([totals, sizes], axis=1).T
     sums = np.stack([np.bincount(unit, weights=values, minlength=n_units) for values in columns])
@@ -80,9 +80,8 @@ def compare_ratios(
         samples = np.empty((resamples, 3))
         uniform = np.full(n_units, 1 / n_units)
         for block, rows in enumerate(slice_rows(resamples, n_units, BLOCK_DRAWS)):
-            counts = make_stream(seed, block).multinomial(
-                n_units, uniform, size=rows.stop - rows.start
-            )
+            size = rows.stop - rows.start
+            counts = make_stream(seed, block).multinomial(n_units, uniform, size=size)
             samples[rows] = _append_difference(_divide(sums @ counts.T.astype(np.float64))).T
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
@@ -119,62 +118,65 @@ class WeightSummary:
     ----------
     n_weights
         Number of weights: one per action or list, or for :func:`run_value` per click.
-    effective
+    effective_size
         Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
-    mean, largest
-        Mean and largest weight. The mean of unclipped weights, except of clicks, is 1 on average.
-    heaviest
+    mean, max_weight
+        Mean and largest weight. Unclipped weights have the expectation 1, except those of clicks.
+    top_proportion
         Proportion of the sum of all weights that belongs to the largest 1% of weights.
-    clip, clipped
+    clip, clipped_proportion
         Maximum weight, None for no limit, and the proportion of clipped weights.
     """
 
     n_weights: int
-    effective: float
+    effective_size: float
     mean: float
-    largest: float
-    heaviest: float
+    max_weight: float
+    top_proportion: float
     clip: float | None = None
-    clipped: float = 0.0
+    clipped_proportion: float = 0.0
 
     @classmethod
     def from_weights(cls, weights: Floats, clip: float | None) -> WeightSummary:
         """Clip and summarise weights."""
-        clipped = weights if clip is None else np.minimum(weights, clip)
-        if not clipped.size or not np.isfinite(clipped).all():
-            problem = "an infinite number or NaN" if clipped.size else "none"
+        clipped_weights = weights if clip is None else np.minimum(weights, clip)
+        if not clipped_weights.size or not np.isfinite(clipped_weights).all():
+            problem = "an infinite number or NaN" if clipped_weights.size else "none"
             raise PolicyError(f"weights must be one or more finite numbers, got {problem}")
         with np.errstate(over="ignore"):
-            total, sum_of_squares = clipped.sum(), np.square(clipped).sum()
+            total, sum_of_squares = clipped_weights.sum(), np.square(clipped_weights).sum()
             is_finite = np.isfinite(np.square(total) + sum_of_squares)
         if not is_finite:
-            largest = f"a largest weight of {clipped.max():g}"
-            raise PolicyError(f"weights must have a finite sum of squares, got {largest}")
-        size = int(np.ceil(0.01 * clipped.size))
-        top_total = np.partition(clipped, -size)[-size:].sum()
-        effective, heaviest = divide(np.square(total), sum_of_squares), divide(top_total, total)
-        values = effective, clipped.mean(), clipped.max(), heaviest
+            got = f"a largest weight of {clipped_weights.max():g}"
+            raise PolicyError(f"weights must have a finite sum of squares, got {got}")
+        size = int(np.ceil(0.01 * clipped_weights.size))
+        top_total = np.partition(clipped_weights, -size)[-size:].sum()
+        effective_size = divide(np.square(total), sum_of_squares)
+        values = effective_size, clipped_weights.mean(), clipped_weights.max()
         clipping = () if clip is None else (clip, (weights > clip).mean())
-        return cls(clipped.size, *map(float, (*values, *clipping)))
+        figures = *values, divide(top_total, total), *clipping
+        return cls(clipped_weights.size, *map(float, figures))
 
     def __str__(self) -> str:
-        note = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
-        heaviest = f"the largest 1% of them sum to {100 * self.heaviest:.1f}% of the total"
-        weights = f"mean {self.mean:.4f}, largest {self.largest:.4g}, {heaviest}{note}"
-        size = f"{self.effective:,.1f} of {self.n_weights:,}"
+        clipped = f", {100 * self.clipped_proportion:.2f}% clipped at {self.clip or 0:g}"
+        note = "" if self.clip is None else clipped
+        top = f"the largest 1% of them sum to {100 * self.top_proportion:.1f}% of the total"
+        weights = f"mean {self.mean:.4f}, largest {self.max_weight:.4g}, {top}{note}"
+        size = f"{self.effective_size:,.1f} of {self.n_weights:,}"
         return f"effective sample size {size}; weights: {weights}"
 
-    def warnings(self) -> list[str]:
+    def list_warnings(self) -> list[str]:
         """Return reasons to doubt an estimate with these weights."""
         warnings = []
-        if self.effective < MIN_SAMPLE_SIZE:
-            size = f"effective sample size {self.effective:.1f}"
+        if self.effective_size < MIN_SAMPLE_SIZE:
+            size = f"effective sample size {self.effective_size:.1f}"
             warnings.append(f"{size}: confidence intervals are unreliable")
-        if self.largest > MAX_PROPORTION * self.mean * self.n_weights:
-            fraction = self.largest / (self.mean * self.n_weights) if self.mean else 0.0
+        if self.max_weight > MAX_PROPORTION * self.mean * self.n_weights:
+            fraction = self.max_weight / (self.mean * self.n_weights) if self.mean else 0.0
             warnings.append(f"one weight is {fraction:.0%} of the sum: it dominates the estimate")
-        if self.clipped:
-            warnings.append(f"{self.clipped:.2%} of weights are clipped, which biases the estimate")
+        if self.clipped_proportion:
+            clipped = f"{self.clipped_proportion:.2%} of weights"
+            warnings.append(f"{clipped} are clipped, which biases the estimate")
         return warnings
 
 
@@ -196,8 +198,8 @@ class PolicyValue(Result):
     weights
         Summary of the weights; None without weights.
     unseen
-        Proportion of the policy's results that the log never shows at their rank, or for
-        :func:`run_value` of the weight of the measure on documents of the run that pages do not
+        Proportion of the policy's actions that the log never shows (at their position, if any), or
+        for :func:`run_value` of the weight of the measure on documents of the run that pages do not
         show; NaN if unknown.
     interval
         Confidence level of the intervals, number of bootstrap resamples (0: Student's t), and seed.
@@ -221,7 +223,7 @@ class PolicyValue(Result):
     unit: str
     weights: WeightSummary | None
     unseen: float
-    interval: Interval
+    interval: CISettings
     warnings: tuple[str, ...]
 
     def __getattr__(self, name: str) -> float:
@@ -235,14 +237,14 @@ class PolicyValue(Result):
         return float(self.means.estimate[1])
 
     @property
-    def relative(self) -> float:
+    def relative_value(self) -> float:
         """The estimate divided by the value of the logged lists; NaN if this value is 0."""
         return self.estimate / self.logged if self.logged else float("nan")
 
     @property
     def ess(self) -> float:
         """Effective sample size; NaN without weights."""
-        return float("nan") if self.weights is None else self.weights.effective
+        return float("nan") if self.weights is None else self.weights.effective_size
 
     def _frame(self) -> pl.DataFrame:
         frame = pl.DataFrame({"value": MEAN_NAMES, **self.means._asdict()})
@@ -260,7 +262,7 @@ class PolicyValue(Result):
             lists += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
-        method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
+        method = f"bootstrap, {resamples:,} resamples, seed {seed}" if resamples else "Student's t"
         level = f"{100 * confidence:g}% confidence intervals"
         intervals = f"low, high: {level}, {method}, by {self.unit}"
         return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
@@ -322,7 +324,7 @@ class LoggedActions:
     def get_column(self, name: str, purpose: str) -> Any:
         """Return a column as an array; the error of a missing column names the purpose."""
         if name not in self.rows.columns:
-            raise InputError(f"{purpose} requires a column {name}", source=self.source)
+            raise InputError(f"{purpose} requires a column {quote(name)}", source=self.source)
         return self.rows[name].to_numpy()
 
     def refuse_gaps(self, depends: str) -> None:
@@ -346,7 +348,7 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
         reason = "has a column target_probability, which cannot be combined with a policy"
         raise InputError(f"{reason}; remove one of them", source=source)
     if isinstance(policy, Run):
-        probabilities = list_ranks(policy).with_columns(target_probability=pl.lit(1.0))
+        probabilities = rank_run_documents(policy).with_columns(target_probability=pl.lit(1.0))
     else:
         probabilities = _read_policy(policy)
     keys: list[str] = [name for name in probabilities.columns if name != "target_probability"]
@@ -446,20 +448,26 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     frame = table.frame.select(table.names)
     _check_probabilities(table, "target_probability", allows_zero=True)
     keys = [name for name in table.names if name != "target_probability"]
-    is_repeated = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
-    table.refuse(is_repeated, lambda row: f"action {quote(row['action'])} occurs twice")
     group_keys = [name for name in ("query", "position") if name in keys]
+
+    def describe_group(row: dict[str, Any]) -> str:
+        return "".join(f" of {name} {quote(row[name])}" for name in group_keys)
+
+    is_repeated = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
+    table.refuse(
+        is_repeated,
+        lambda row: f"action {quote(row['action'])}{describe_group(row)} occurs twice",
+    )
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
     invalid = total.filter((pl.col("target_probability") - 1).abs() > _PROBABILITY_TOLERANCE)
     for row in invalid.iter_rows(named=True):
-        group = "".join(f" of {name} {quote(row[name])}" for name in group_keys)
         total_text = f"{row['target_probability']:g}"
-        raise PolicyError(f"probabilities{group} must sum to 1, got {total_text}")
+        raise PolicyError(f"probabilities{describe_group(row)} must sum to 1, got {total_text}")
     return frame
 
 
-def list_ranks(run: Run) -> pl.DataFrame:
+def rank_run_documents(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
     position = pl.Series(order.compute_ranks(np.arange(len(run))), dtype=pl.Int32)
@@ -561,7 +569,7 @@ def compute_pseudoinverse_weights(
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
         n_remaining = m if has_repeats else m - position
         if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
-            reason = "PI requires uniformly drawn lists, but propensities are not 1 / candidates"
+            reason = "PI requires uniform lists, with propensities of 1 / (remaining) candidates"
             raise InputError(reason, source=logged.source)
     return Weights(list_weights[code], np.ones(code.size), list_weights)
 
@@ -579,7 +587,7 @@ def policy_value(
     depends: Annotated[str, OneOf(DEPENDENCIES)] = "position",
     clip: float | None = None,
     candidates: Annotated[int | None, Integer(1)] = None,
-    repeats: bool = False,
+    has_repeats: bool = False,
     unit: Annotated[str | None, OneOf(UNITS)] = None,
     confidence: Annotated[float, UnitInterval()] = 0.95,
     resamples: Annotated[int, Integer(0, MAX_RESAMPLES)] = 0,
@@ -614,10 +622,12 @@ def policy_value(
         A :class:`QueryLog` whose results have a `propensity`; clicks are the rewards. Or a table
         with one row per action, and columns `reward` and `propensity` in (0, 1];
         `target_probability` under the policy, if `policy` is not set; for lists, `page` and
-        `position`; for DM and DR, `expected`; for DR, `predicted`; and optionally `action`,
-        `query`, `user`, `session`. If rewards depend on more than the position, propensities and
-        probabilities are conditional on the actions above. If they depend on the actions `above`,
-        `predicted` is the sum of rewards from the position down.
+        `position`; for DM and DR, `expected`; for DR, `predicted`; for PI, `anywhere`, the
+        probability that the policy shows the action at any position, unless lists show all
+        candidates; and optionally `action`, `query`, `user`, `session`. If rewards depend on more
+        than the position, propensities and probabilities are conditional on the actions above. If
+        rewards depend on the actions `above`, `expected` and `predicted` are sums of rewards from
+        the position down.
     policy
         A run, which shows its documents at their ranks with probability 1; or a table with
         `action`, `target_probability`, and `query` and `position` if probabilities depend on them.
@@ -629,7 +639,7 @@ def policy_value(
         Actions that rewards depend on: `position`, `above` or `list`.
     clip
         Maximum weight; larger weights are clipped.
-    candidates, repeats
+    candidates, has_repeats
         For PI: number of actions from which each list was drawn, and whether lists could repeat
         actions.
     unit
@@ -673,8 +683,8 @@ def policy_value(
     interval = confidence, resamples, seed
     if estimator == "PI" and (candidates is None or depends != "position"):
         raise PolicyError("the estimator PI requires candidates, and depends='position'")
-    if estimator != "PI" and (repeats or candidates is not None):
-        raise PolicyError(f"candidates and repeats require the estimator PI, got {estimator}")
+    if estimator != "PI" and (has_repeats or candidates is not None):
+        raise PolicyError(f"candidates and has_repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)
     actions.refuse_gaps(depends)
     code = actions.rows["list"].to_numpy()
@@ -682,7 +692,7 @@ def policy_value(
     reward = actions.rows["reward"].to_numpy()
     weights = None
     if candidates is not None:
-        weights = compute_pseudoinverse_weights(actions, int(candidates), repeats)
+        weights = compute_pseudoinverse_weights(actions, int(candidates), has_repeats)
     elif estimator != "DM":
         weights = compute_importance_weights(actions, depends, estimator)
     clipped_weights = weights
@@ -704,7 +714,7 @@ def policy_value(
     summary = None
     if weights is not None:
         summary = WeightSummary.from_weights(weights.ratios, clip)
-        warnings += summary.warnings()
+        warnings += summary.list_warnings()
     if actions.unseen > 0:
         unseen = f"{100 * actions.unseen:.1f}% of the results of the policy"
         warnings.append(f"{unseen} are never shown by the log and count as 0")

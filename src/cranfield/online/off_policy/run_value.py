@@ -35,7 +35,7 @@ from cranfield.online.off_policy.policy_value import (
     WeightSummary,
     compare_ratios,
     encode_units,
-    list_ranks,
+    rank_run_documents,
 )
 from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.significance.differences import bound_by_t
@@ -80,11 +80,10 @@ def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats
 
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where x
     is the examination and r the mean relevance of these documents, the same at both ranks. The
-    likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
-    concave in logarithms, and is maximised by Newton's method. Standard errors are sandwich
-    estimates over queries. An estimate is 0 for a rank that has pairs, but no click in them. It is
-    NaN for other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no
-    click.
+    likelihood of all pairs (Agarwal et al., 2019, AllPairs) is concave in logarithms, and is
+    maximised by Newton's method. Standard errors are sandwich estimates over queries. An estimate
+    is 0 for a rank that has pairs, but no click in them; otherwise NaN for a rank that no pairs
+    link with rank 1. It is NaN for all lower ranks if rank 1 has no click in its pairs.
     """
     values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
@@ -335,10 +334,10 @@ def _estimate_from_pairs(
 def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
     """Find pairs of documents that a query showed in both orders at rank 1 and a lower rank."""
     columns = ["page", "query", "doc", "clicked"]
-    top = results.filter(pl.col("rank") == 1).select(columns)
-    lower = results.filter(pl.col("rank") > 1)
-    lower = lower.select("page", "rank", lower_doc="doc", lower_clicked="clicked")
-    rows = top.join(lower, on="page", maintain_order="left_right")
+    top_results = results.filter(pl.col("rank") == 1).select(columns)
+    lower_results = results.filter(pl.col("rank") > 1)
+    lower_results = lower_results.select("page", "rank", lower_doc="doc", lower_clicked="clicked")
+    rows = top_results.join(lower_results, on="page", maintain_order="left_right")
     docs = ("doc", "lower_doc")
     rows = rows.with_columns(first=pl.min_horizontal(docs), second=pl.max_horizontal(docs))
     pair = ["query", "rank", "first", "second"]
@@ -446,7 +445,7 @@ def run_value(
     if measure.info.inputs or not measure.is_linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
     log.require("results", purpose="the value of a run")
-    ranks = list_ranks(run).rename({"position": "new_rank", "action": "doc"})
+    ranks = rank_run_documents(run).rename({"position": "new_rank", "action": "doc"})
     results, warnings = _add_examination(log, examination)
     problem = "no page shows a document of the run"
     results = join_by_document(log, results, ranks, problem, "rankings")
@@ -481,7 +480,8 @@ def run_value(
     warnings += means.list_notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
-    warnings += summary.warnings() if summary else ["no clicked document has a gain in the run"]
+    no_gain = "no clicked document has a gain in the run"
+    warnings += summary.list_warnings() if summary else [no_gain]
     sizes, name = (n_pages, n_units, unit), f"{measure} by IPS of clicks"
     return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
 
@@ -491,9 +491,8 @@ def _compute_rank_weights(measure: Measure, depth: int) -> Floats:
     ranks = np.arange(1, depth + 1)[: measure.cutoff]
     judged = judge({"t": {"d": 1.0}}, {"t": {"d": 1}})
     values = np.zeros(depth + 1)
-    values[ranks] = compute_contributions(
-        measure, judged, ranks, np.ones(ranks.size, dtype=np.int64)
-    )
+    grades = np.ones(ranks.size, dtype=np.int64)
+    values[ranks] = compute_contributions(measure, judged, ranks, grades)
     return values
 
 

@@ -199,8 +199,8 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not frame["lift"].is_not_null().any():
         raise CranfieldError("no metric has a lift, as the means of the control are 0")
     ratio = sanitise("; ".join(report.sample_ratio.heading()))
-    note = STOPPED if report.stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
-    if not report.stopped and report.correction != "none":
+    note = STOPPED if report.is_stopped else f"{100 - 100 * report.alpha:g}% confidence intervals"
+    if not report.is_stopped and report.correction != "none":
         note = f"{report.interval_scope} {note}".lstrip()
         note += f"; colours: decisions after the correction {report.correction}"
     return theme.draw_interval_rows(
@@ -221,7 +221,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         format="+~%",
         width=WIDTH,
         title=theme.write_title(
-            "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {sanitise(report.unit)}",
+            "SAMPLE RATIO MISMATCH" if report.is_stopped else f"Lifts by {sanitise(report.unit)}",
             ratio,
             f"{note}.",
         ),
@@ -265,7 +265,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     difference = alt.Y("difference:Q", title=f"difference in {sanitise(metric)}")
     looks = inflect(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
-    note = STOPPED if report.stopped else valid_intervals
+    note = STOPPED if report.is_stopped else valid_intervals
     return theme.combine_layers(
         theme.draw_zero("y"),
         theme.draw_bands(frame, units, difference, channels, tip),

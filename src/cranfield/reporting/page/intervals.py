@@ -193,7 +193,7 @@ def draw_lifts(report: ExperimentReport) -> Html | None:
     effects = report.comparisons
     percentages = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
     lifts = percentages["lift"].to_list()
-    if report.stopped or not np.isfinite(lifts).any():
+    if report.is_stopped or not np.isfinite(lifts).any():
         return None
     names = effects["metric"].to_list()
     if len(report.variants) > 2:

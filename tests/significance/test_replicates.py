@@ -28,7 +28,7 @@ TOPICS = tuple(f"t{k + 1}" for k in range(5))
 SCORES = cf.Scores(np.array(ROWS), TOPICS, SYSTEMS, axis="replicate")
 SHARDS = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
 SINGLE = SCORES.select(shards="1")
-MEANS = SCORES.over_shards()
+MEANS = SCORES.average_shards()
 BOTH = ("independent-replicates", "shared-replicates")
 
 # NumPy and SciPy 1.17.1 by hand; sums of squares by statsmodels 0.15.0.
@@ -157,7 +157,7 @@ def test_unequal_numbers_of_replicates() -> None:
 
 def test_deterministic_systems() -> None:
     values = np.repeat(SCORES.values[:, :, :1], 2, axis=2)
-    flat = cf.compare(SINGLE.over_shards(), test="anova-2", correction="tukey")
+    flat = cf.compare(SINGLE.average_shards(), test="anova-2", correction="tukey")
     for test in BOTH:
         same = cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
         comparison = cf.compare(same, test=test, correction="tukey")

@@ -539,7 +539,7 @@ def define(
         )
 
     if lower_is_better is None and suggests_lower(name):
-        warn(describe_direction(name, reader=""))
+        warn(describe_direction(name, advice_end=""))
 
     info = Info(
         name,

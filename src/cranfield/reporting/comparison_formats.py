@@ -208,7 +208,7 @@ def tabulate_marks(
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first_comparison = next(iter(comparisons.values()))
     kind = check_marks(kind, first_comparison.baselines, (first_comparison.alpha,))
-    scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
+    scores = {name: comparison.scores.average_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
     if kind != "none":
         lines = [

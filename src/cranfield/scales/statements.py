@@ -230,7 +230,7 @@ class Meaningfulness:
         if not reversed_pairs.size:
             return ""
         # Some tests compare mean ranks, whose order may differ from the order of means.
-        means = comparison.scores.grand_mean()
+        means = comparison.scores.system_means()
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
         lower_is_better = comparison.scores.lower_is_better
@@ -255,7 +255,7 @@ class Meaningfulness:
         """Format the threshold of a pair, or a number above it that separates the same scores."""
         comparison, threshold = self.comparison, self.dominance.threshold[k]
         pair = [comparison.first[k], comparison.second[k]]
-        scores = comparison.scores.over_shards().values[:, pair]
+        scores = comparison.scores.average_shards().values[:, pair]
         next_score = scores[scores > threshold].min()
         numbers = threshold, (threshold + next_score) / 2
         # The threshold with 17 digits is exact.

@@ -31,7 +31,7 @@ class Averages:
                 averages[has_scores] = function(self.values[:, has_scores], axis=0)
         return averages
 
-    def counts(self) -> Ints:
+    def count_topics(self) -> Ints:
         """Count the topics with a score; shape (systems, ...)."""
         return np.asarray((~np.isnan(self.values)).sum(axis=0))
 
@@ -45,7 +45,7 @@ class Averages:
 
     def std(self) -> Floats:
         """Compute the standard deviation over topics, with divisor n - 1; NaN for one score."""
-        counts = self.counts()
+        counts = self.count_topics()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             deviations = self.values - self.mean()
             deviation = np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1))
@@ -81,11 +81,11 @@ def fill_missing(
     hint: str = "",
     suffix: str = "",
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
-    """Apply a policy for missing scores; return the tables, a mask of included topics, and notes.
+    """Apply a policy for missing scores; return tables of included topics, their mask, and notes.
 
-    `describe_cell` describes a missing score, given the index of the table and the index of the
-    cell. The error for missing scores ends with `hint`; `suffix` follows "no topic has a score of
-    every system".
+    `describe_cell` names a missing score, given the index of the table and the index of the cell.
+    The error for missing scores ends with `hint`; `suffix` follows "no topic has a score of every
+    system".
     """
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]

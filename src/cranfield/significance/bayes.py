@@ -131,11 +131,11 @@ def _compute_differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
-    values = scores.flat("a Bayesian comparison does not take scores by shard")
+    values = scores.require_two_axes("a Bayesian comparison does not take scores by shard")
     x, y = (values[:, find_label(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quote(first)} cannot be compared with itself")
-    scores.select(systems=[first, second]).finite()
+    scores.select(systems=[first, second]).check_finite()
     is_missing = np.isnan(x) | np.isnan(y)
     if missing == "error" and is_missing.any():
         topic = int(np.flatnonzero(is_missing)[0])

@@ -239,7 +239,7 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
     for label, comparison in inputs.label_comparisons():
-        scores, mean = comparison.scores.over_shards(), comparison.mean_of
+        scores, mean = comparison.scores.average_shards(), comparison.mean_of
         # Rank 1 is the best, so mean ranks and scores may have different directions.
         advantage = comparison.difference * (-1 if comparison.lower_is_better else 1)
         is_second_better = advantage < 0

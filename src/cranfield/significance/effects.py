@@ -374,7 +374,7 @@ def effect_sizes(
     # Pairs without variation have no degrees of freedom, and no bias correction.
     df_or_inf = np.where(is_varying, df, np.inf)
     correction = compute_bias_correction(df_or_inf) if properties.is_unbiased else 1.0
-    notes = [*inputs.notes, *table.direction_notes()]
+    notes = [*inputs.notes, *table.get_direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
             f"{inflect(n_constant, 'pair')} without an interval, as a standard deviation is 0"

@@ -30,7 +30,7 @@ MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 def check_squarable(scores: Scores) -> Scores:
     """Return scores unchanged; raise if any is infinite or too large to be squared."""
-    largest = np.nanmax(np.abs(scores.finite().values), initial=0.0)
+    largest = np.nanmax(np.abs(scores.check_finite().values), initial=0.0)
     if largest > MAX_SCORE:
         raise CranfieldError(
             f"scores must be at most {MAX_SCORE:g}, so that their squares are finite, got"
@@ -52,7 +52,7 @@ class PreparedScores:
         values = self.scores.values
         if values.ndim == 2:
             return values
-        return self.scores.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
+        return self.scores.average_shards().values[~np.isnan(values).all(axis=(1, 2))]
 
 
 def as_scores(scores: Any) -> Scores:
@@ -175,7 +175,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f" {quote(scores.systems[k])}"
         )
     if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
-        score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
+        score, cell = values[tuple(invalid[0])], selection.describe_cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
 
@@ -192,7 +192,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
         if not info.samples_topics:
             raise PolicyError(f"missing='available' cannot be combined with {info.name}")
         # All existing replicates are used; each topic requires at least one of each system.
-        scores.over_shards().complete("error")
+        scores.average_shards().complete("error")
         complete = scores
     else:
         # A system may have fewer replicates than others.
@@ -289,7 +289,7 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
         values = values * len(inputs.topic_scores)
     elif statistic == "geometric-mean":
         if (negative := np.argwhere(values < 0)).size:
-            score, cell = values[tuple(negative[0])], inputs.scores.cell(negative[0])
+            score, cell = values[tuple(negative[0])], inputs.scores.describe_cell(negative[0])
             raise CranfieldError(
                 f"a geometric mean requires scores of at least 0, got {score:g} for {cell}"
             )
@@ -369,9 +369,9 @@ def by_cluster(
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = check_squarable(scores).flat("by_cluster does not take scores by shard")
+    values = check_squarable(scores).require_two_axes("by_cluster does not take scores by shard")
     if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.cell(missing[0])
+        cell = scores.describe_cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
         raise CranfieldError("expected scores of at least one row, got none")

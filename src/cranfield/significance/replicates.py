@@ -63,7 +63,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     >>> scores = by_replicate(runs)
     >>> scores
     Scores(2 topics, 2 systems, 2 replicates)
-    >>> scores.over_shards().values.tolist()
+    >>> scores.average_shards().values.tolist()
     [[0.2, 0.4], [0.4, 0.5]]
     """
     table = as_scores(scores)
@@ -175,7 +175,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     dense            2  0.3500        0.043333  0.008333      0.8387  0.3333   0.3667  0.0236
     """
     table = check_squarable(by_replicate(scores, replicates))
-    table.over_shards().complete("error")
+    table.average_shards().complete("error")
     rows, notes = [], []
     for k, name in enumerate(table.systems):
         row = _describe_system(table.values[:, k])

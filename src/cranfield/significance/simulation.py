@@ -539,7 +539,7 @@ def fit_simulator(
     """
     check_arguments(fit_simulator, locals())
     score_table = as_scores(scores)
-    score_table.flat("scores by shard cannot be simulated")
+    score_table.require_two_axes("scores by shard cannot be simulated")
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:

@@ -137,8 +137,8 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    finite_scores = as_scores(scores).finite()
-    topic_scores = finite_scores.over_shards()
+    finite_scores = as_scores(scores).check_finite()
+    topic_scores = finite_scores.average_shards()
     baseline_index = None if baseline is None else find_baseline(topic_scores.systems, baseline)
     baseline_name = None if baseline_index is None else topic_scores.systems[baseline_index]
     notes = describe_replicates(finite_scores)
@@ -238,7 +238,7 @@ def _summarise_topics(
     """Return the summary of each system over a group of topics."""
     values = topic_scores.values[topics]
     averages = Averages(values)
-    n, mean, sd = averages.counts(), averages.mean(), averages.std()
+    n, mean, sd = averages.count_topics(), averages.mean(), averages.std()
     standard_error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = bound_by_t(mean, standard_error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {

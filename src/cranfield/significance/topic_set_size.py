@@ -268,7 +268,9 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return the mean square and the degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
-    values = scores.finite().flat("a variance over topics cannot be estimated from scores by shard")
+    values = scores.check_finite().require_two_axes(
+        "a variance over topics cannot be estimated from scores by shard"
+    )
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
@@ -276,7 +278,7 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
         table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
     if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.cell(missing[0])
+        cell = scores.describe_cell(missing[0])
         raise CranfieldError(f"{cell} has no score; model='anova-1' allows missing scores")
     if min(values.shape) < 2:
         raise CranfieldError(

@@ -62,7 +62,7 @@ def arcsine(scores: Scores) -> Scores:
     if invalid.size:
         raise CranfieldError(
             "the arcsine transformation requires scores from 0 to 1, got"
-            f" {values[tuple(invalid[0])]:g} for {scores.cell(invalid[0])}"
+            f" {values[tuple(invalid[0])]:g} for {scores.describe_cell(invalid[0])}"
         )
     result = np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0)))
     scale = _limit_scale(Scale.ORDINAL, scores)
@@ -208,7 +208,7 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
 
 
 def _flatten_scores(scores: Scores) -> Floats:
-    return scores.finite().flat("scores by shard cannot be standardised")
+    return scores.check_finite().require_two_axes("scores by shard cannot be standardised")
 
 
 def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:

@@ -212,7 +212,7 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    aligned_scores = align_scores(read_measure_scores(scores_by_measure), shards=True)
+    aligned_scores = align_scores(read_measure_scores(scores_by_measure), allows_shards=True)
     info = find_test(test).info
     correction_name = CORRECTIONS.find(correction)
     parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}

@@ -342,12 +342,12 @@ def swap_method(
     """
     call = check_arguments(swap_method, locals())
     scores = as_scores(scores)
-    scores.flat("the swap method does not support scores by shard")
+    scores.require_two_axes("the swap method does not support scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"the swap method requires at least two systems, got {len(scores.systems)}"
         )
-    scores.finite().complete("error")
+    scores.check_finite().complete("error")
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = choose_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))

@@ -183,7 +183,7 @@ def compute_decisions(
     except CranfieldError as error:
         if isinstance(error, PolicyError):
             raise
-        means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
+        means = scores.system_means() if isinstance(scores, Scores) else scores.mean(axis=0)
         pairs = pair_all(means[None, :])
         order = np.sign(np.nan_to_num(pairs.subtract(means))).astype(np.int8)
         return PairDecisions(order, np.zeros(len(pairs), dtype=bool)), False
@@ -284,14 +284,14 @@ def read_inputs(
     check_list("tests", tests)
     topic_scores = as_scores(scores)
     if topic_scores.axis == "replicate":
-        topic_scores.flat()
+        topic_scores.require_two_axes()
     if topic_scores.shards:
         raise PolicyError("expected scores by topic, got scores by shard; pass them as by_shard")
     shard_scores = None
     if by_shard is not None:
         if not (shard_scores := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must be scores by shard, got scores by topic")
-        shard_scores = shard_scores.aligned(topic_scores, ("by_shard", "scores"))
+        shard_scores = shard_scores.align(topic_scores, ("by_shard", "scores"))
     choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)

@@ -31,7 +31,7 @@ SAMPLES_PER_PART = 250
 def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
     """Prepare scores for a study by topic, without shards or missing scores."""
     table = as_scores(scores)
-    table.flat()
+    table.require_two_axes()
     if missing == "available":
         raise PolicyError(
             "this study requires the same topics for all systems;"

@@ -316,7 +316,7 @@ def _make_part(
 
 def _choose_overall_values(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the compared statistic of each system, or else the statistic of the measure."""
-    means = scores.grand_mean() if scores.shards else scores.overall()
+    means = scores.system_means() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:
         return means
     # The values of the comparison differ by rounding only, unless another statistic was requested

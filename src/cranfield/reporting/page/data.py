@@ -83,7 +83,7 @@ def count_overall_decimals(part: MeasurePart) -> int:
 
 
 def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
-    by_topic = part.scores.over_shards()
+    by_topic = part.scores.average_shards()
     easiest = argsort_best(
         round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
     )

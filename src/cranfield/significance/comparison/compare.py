@@ -197,7 +197,7 @@ def compare(
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
     outcome = apply_exact_permutations(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
-    model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
+    model = outcome.model or Model(inputs.scores.system_means(), np.nan, np.empty(0), np.inf)
     # With a common error of 0, the correction would divide differences by 0.
     has_one_error = selected_correction.one_variance or selected_correction.pooled
     is_applicable = not has_one_error or model.error_variance != 0
@@ -279,7 +279,7 @@ def compare(
             ).describe(),
         ),
     )
-    result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)
+    result_notes = *comparison.get_direction_notes(), *describe_best_baseline(comparison)
     return replace(comparison, notes=(*comparison.notes, *result_notes))
 
 

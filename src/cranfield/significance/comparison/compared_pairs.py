@@ -358,7 +358,7 @@ class ComparedPairs:
         advantage = -self.difference if self.lower_is_better else self.difference
         return np.asarray(self.is_significant() & (self.direction * advantage <= 0))
 
-    def direction_notes(self) -> list[str]:
+    def get_direction_notes(self) -> list[str]:
         """Return a note if significant differences favour systems without the better mean."""
         pairs = np.flatnonzero(self.lacks_better_mean)
         if not pairs.size:

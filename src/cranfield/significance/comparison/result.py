@@ -61,7 +61,7 @@ def describe_inputs(scores: Scores, info: TestInfo, options: Options) -> list[st
     """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
     notes = describe_clusters(scores)
-    notes.extend(scores.direction_notes())
+    notes.extend(scores.get_direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
     if info.two_systems_note and len(scores.systems) == 2 and options.is_two_sided:

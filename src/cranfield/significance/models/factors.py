@@ -179,8 +179,8 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    finite_scores = as_scores(scores).finite()
-    topic_scores = finite_scores.over_shards()
+    finite_scores = as_scores(scores).check_finite()
+    topic_scores = finite_scores.average_shards()
     levels, notes = _read_levels(factors, topic_scores.systems)
     notes += describe_replicates(finite_scores)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}

@@ -304,7 +304,7 @@ def match_pairs(
     if not has_pair.any():
         raise CranfieldError("no collection has scores of both systems of a pair to compare")
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
-    notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
+    notes += dict.fromkeys(note for s in scores_of.values() for note in s.get_direction_notes())
     for name, scores in scores_of.items():
         if missing_systems := [quote(s) for s in systems if s not in scores.systems]:
             notes.append(f"{name} lacks {list_some(missing_systems, 5)}")

@@ -16,7 +16,9 @@ from cranfield.reporting import summary
 from cranfield.significance.registry import TESTS
 from cranfield.tabular import as_cell
 
-FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.refusal]
+FLAT = [
+    name for name, one in TESTS.items() if one.info.shards != "required" and not one.info.refusal
+]
 FAST: dict[str, Any] = {"resamples": 199}
 SYSTEMS = ("a", "b", "c", "d", "e")
 

@@ -53,9 +53,9 @@ def test_geometric_means_everywhere(gmap: cf.Scores) -> None:
     alone = compare_measures({"GMAP": some})
     np.testing.assert_array_equal(alone.pvalues[:, 0], found.adjusted_pvalues)
     best = int(found.order[0])
-    around = found.around(best)
+    around = found.find_mean_bounds(best)
     assert around is not None
-    differs = found.matrix(found.is_significant().astype(float))[best] > 0
+    differs = found.to_matrix(found.is_significant().astype(float))[best] > 0
     outside = (around[0] > around[1][best]) | (around[1] < around[0][best])
     np.testing.assert_allclose(np.sqrt(around[0] * around[1]), found.means)
     np.testing.assert_array_equal(outside, differs)

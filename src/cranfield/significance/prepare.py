@@ -23,7 +23,7 @@ from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import combine_systems, find_label
-from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
+from cranfield.significance.registry import MISSING, TESTS, TOPIC_STATISTICS, TestInfo
 
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
@@ -144,7 +144,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         tests = (test.info for test in TESTS.values())
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
-    if not has_shards and info.shards == "needed":
+    if not has_shards and info.shards == "required":
         raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")
     if len(scores.systems) < 2:
         raise CranfieldError(
@@ -154,8 +154,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     check_squarable(scores)
     if scores.axis == "replicate":
         return _prepare_replicates(scores, info, missing or "error")
-    policy = missing or ("error" if info.paired else "available")
-    if policy == "available" and info.paired and info.shards != "needed":
+    policy = missing or ("error" if info.is_paired else "available")
+    if policy == "available" and info.is_paired and info.shards != "required":
         raise PolicyError(
             f"missing='available' cannot be combined with {info.name}, which requires the same"
             " topics for all systems"
@@ -163,7 +163,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     selection, notes = scores, _describe_missing_scores(scores)
     if policy != "available":
         hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-        if info.shards == "needed":
+        if info.shards == "required":
             hint = "; missing='available' excludes topics and shards on which no system has a score"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
@@ -174,7 +174,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"a test requires at least two scores of each system, got {counts[k]} of"
             f" {quote(scores.systems[k])}"
         )
-    if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
+    if info.requires_bounded_scores and (invalid := np.argwhere((values < 0) | (values > 1))).size:
         score, cell = values[tuple(invalid[0])], selection.describe_cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
@@ -267,7 +267,7 @@ def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
     """Return the requested statistic; by default the statistic of the test or the measure."""
     if requested is None:
         return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
-    check_choice("statistic", requested, STATISTICS)
+    check_choice("statistic", requested, TOPIC_STATISTICS)
     if (requested == "median") != (test == MEDIAN_TEST):
         raise PolicyError(
             f"statistic='median' requires the test {MEDIAN_TEST}, got {test!r}"
@@ -316,7 +316,7 @@ def name_interval(info: TestInfo, statistic: str) -> str:
 WEIGHTS = ("cluster", "row")  # unit with equal weights
 
 
-def by_cluster(
+def aggregate_clusters(
     scores: Scores, clusters: Mapping[str, str] | Callable[[str], str], *, weight: str = "cluster"
 ) -> Scores:
     r"""Aggregate clusters of dependent rows into one topic each.
@@ -363,13 +363,14 @@ def by_cluster(
     Examples
     --------
     >>> variants = Scores([[0.2], [0.4], [0.9]], topics=["1-a", "1-b", "2-a"], systems=["bm25"])
-    >>> by_cluster(variants, lambda label: label[0]).values.tolist()
+    >>> aggregate_clusters(variants, lambda label: label[0]).values.tolist()
     [[0.30000000000000004], [0.9]]
-    >>> by_cluster(variants, {"1-a": "1", "1-b": "1", "2-a": "2"}, weight="row").mean().tolist()
+    >>> of_row = {"1-a": "1", "1-b": "1", "2-a": "2"}
+    >>> aggregate_clusters(variants, of_row, weight="row").mean().tolist()
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = check_squarable(scores).require_two_axes("by_cluster does not take scores by shard")
+    values = check_squarable(scores).require_two_axes("scores by shard have no clusters")
     if (missing := np.argwhere(np.isnan(values))).size:
         cell = scores.describe_cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")

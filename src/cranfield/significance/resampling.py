@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     orient,
     select_by_rank,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import TestOptions
 
 Counts = NDArray[np.uint16]  # numbers of draws of topics; as floats they need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
@@ -71,7 +71,7 @@ def count_extreme(
     pairs: Pairs,
     observed: Floats,
     resample: Callable[[Pairs], Floats],
-    options: Options,
+    options: TestOptions,
     **tolerance: float,
 ) -> Indices:
     """Count, by pair, the resampled statistics that are at least as extreme as the observed one."""
@@ -99,14 +99,14 @@ def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
 
 
 def find_bound_ranks(
-    pairs: Pairs, level: Level, options: Options, resamples: int | None = None
+    pairs: Pairs, level: Level, options: TestOptions, resamples: int | None = None
 ) -> Indices:
     """Return, by pair, the rank of the resample that bounds an interval; 0 if there is none."""
     tail = (1 - level) / (1 if options.is_two_sided else 2)
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
 
-def compute_min_flip_pvalue(n_topics: int, options: Options) -> float:
+def compute_min_flip_pvalue(n_topics: int, options: TestOptions) -> float:
     """Return the p-value of exact sign flips if all differences are equal."""
     return float(0.5 ** (n_topics - options.is_two_sided))
 
@@ -117,7 +117,7 @@ def replace_constant_results(
     difference: Floats,
     is_constant: Bools,
     exact_pvalue: Floats | float,
-    options: Options,
+    options: TestOptions,
 ) -> tuple[Floats, IntervalFunction]:
     """Replace the results of differences that do not vary by those of exact permutations.
 
@@ -136,7 +136,7 @@ def _bound_constants(
     difference: Floats,
     is_constant: Bools,
     exact_pvalue: Floats | float,
-    options: Options,
+    options: TestOptions,
     level: Level,
 ) -> Bounds:
     low, high = interval(level)
@@ -252,7 +252,7 @@ def bound_by_bootstrap_t(
     difference: Floats,
     error: Floats,
     resample: Callable[[Pairs], Floats],
-    options: Options,
+    options: TestOptions,
     level: Level,
 ) -> Bounds:
     """Return bootstrap-t intervals, with order statistics of resampled t statistics.

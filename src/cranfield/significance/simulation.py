@@ -71,7 +71,7 @@ def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
 
 
 def _maximise(
-    loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
+    compute_loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
     """Maximise the likelihood of two parameters, at least `lower`, for all systems at once."""
     # Compass search: each step moves to the best of eight neighbours; the step is halved if none
@@ -83,7 +83,7 @@ def _maximise(
             np.maximum(parameter + step * directions[:, [k]], lower)
             for k, parameter in enumerate((first, second))
         ]
-        best = np.argmax(loglike(*candidates), axis=0)
+        best = np.argmax(compute_loglike(*candidates), axis=0)
         first, second = (parameters[best, systems] for parameters in candidates)
         step = np.where(best == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
@@ -109,15 +109,17 @@ def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     mean_log_x = np.log(interior).mean(axis=0)
     mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
 
-    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def compute_loglike(log_a: Floats, log_b: Floats) -> Floats:
         a, b = _compute_shapes(log_a), _compute_shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
     start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
-    estimates = _maximise(loglike, *start, lower=0.0)
+    estimates = _maximise(compute_loglike, *start, lower=0.0)
     a, b = (_compute_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
+    return FittedFamily(
+        "beta", len(values) * compute_loglike(*estimates), np.full(len(a), 2.0), weights
+    )
 
 
 def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
@@ -130,7 +132,7 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         sd = MIN_SD + np.exp(np.minimum(log_sd, 3.0))
         return ratio / sample_sd * sd**2, sd
 
-    def loglike(ratio: Floats, log_sd: Floats) -> Floats:
+    def compute_loglike(ratio: Floats, log_sd: Floats) -> Floats:
         location, sd = compute_location_and_sd(ratio, log_sd)
         mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
         # The probability of the range, from the left tail to avoid cancellation.
@@ -140,11 +142,15 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-mean_squared_z / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _maximise(loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
+    estimates = _maximise(
+        compute_loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01))
+    )
     location, sd = (parameter[:, None] for parameter in compute_location_and_sd(*estimates))
     log_weights = -(((points - location) / sd) ** 2) / 2
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
+    return FittedFamily(
+        "normal", len(values) * compute_loglike(*estimates), np.full(len(sd), 2.0), weights
+    )
 
 
 def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
@@ -174,8 +180,8 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     interior = np.clip(values, EDGE, 1 - EDGE)
     log_x, log_1_minus_x = np.log(interior), np.log1p(-interior)
 
-    def compute_kernel(center: Floats) -> Floats:
-        a, b = center / bandwidth, (1 - center) / bandwidth
+    def compute_kernel(centre: Floats) -> Floats:
+        a, b = centre / bandwidth, (1 - centre) / bandwidth
         return np.asarray(np.exp(a * log_x + b * log_1_minus_x - betaln(a + 1, b + 1)))
 
     def compute_density(x: Floats) -> Floats:
@@ -203,14 +209,16 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
         a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
-    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def compute_loglike(log_a: Floats, log_b: Floats) -> Floats:
         return np.asarray((compute_log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
     start = _estimate_log_shapes(mean, mean_square - mean**2)
-    estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
+    estimates = _maximise(compute_loglike, *start, lower=MIN_LOG_SHAPE)
     weights = np.exp(compute_log_probabilities(*estimates))
-    return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
+    return FittedFamily(
+        "beta-binomial", compute_loglike(*estimates), np.full(len(counts), 2.0), weights
+    )
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
@@ -362,7 +370,9 @@ class Simulator:
         Raises
         ------
         CranfieldError
-            For a mean that the scores of a system cannot have, and for means of another shape.
+            For a mean that the scores of a system cannot have.
+        PolicyError
+            For means of another shape.
         """
         values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):

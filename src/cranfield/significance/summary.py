@@ -122,7 +122,7 @@ def summarise(
     CranfieldError
         For infinite scores.
     InputError
-        For a file of groups that cannot be read.
+        For groups that cannot be read, or with a topic twice in a group.
 
     Examples
     --------

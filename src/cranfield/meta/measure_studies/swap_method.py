@@ -21,7 +21,7 @@ from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_
 from cranfield.result import Column, Columns
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.registry import CORRECTIONS, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, TestOptions, find_test
 from cranfield.significance.resampling import as_integers
 
 MAX_RATE = 0.05
@@ -348,7 +348,7 @@ def swap_method(
             f"the swap method requires at least two systems, got {len(scores.systems)}"
         )
     scores.check_finite().complete("error")
-    Options(alpha=alpha, resamples=resamples, seed=seed)
+    TestOptions(alpha=alpha, resamples=resamples, seed=seed)
     edges = choose_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     if test is not None:

@@ -48,9 +48,9 @@ def compute_variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | st
     is_varying = [np.ptp(column) > 0 for column in columns if column.size]
     reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
-        reason = "which require two systems with three residuals each"
+        reason = "which require two systems or more with at least three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
-        # Residuals of two systems and their topics are each other's negatives.
+        # After effects of topics, the residuals of one system are minus those of the other.
         reason = "as residuals of two systems on the same topics always have equal variances"
     elif not any(is_varying):
         reason = "as no system's residuals vary"
@@ -117,7 +117,7 @@ class Assumptions(Result):
     ----------
     normality
         Shapiro and Wilk's test, or D'Agostino and Pearson's for more than 5,000 residuals. None if
-        the test is not possible; `skipped` has the reason, as for the other tests.
+        the test is not possible; `skipped_tests` has the reason, as for the other tests.
     brown_forsythe, bartlett
         Tests of equal variances over systems. Bartlett's test assumes normality.
     additivity
@@ -125,16 +125,16 @@ class Assumptions(Result):
     skewness, kurtosis
         Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN if all residuals
         are equal.
-    ordered, quantiles
+    ordered_residuals, quantiles
         The residuals in ascending order, and the medians of the order statistics of a standard
         normal sample of that size: the points of a quantile-quantile plot.
     variances
         Sample variance of the residuals of each system.
     n_topics, n_systems, alpha
         Number of topics and systems, and the significance level.
-    balanced
+    is_balanced
         Whether every system has a residual for every topic.
-    skipped
+    skipped_tests
         Skipped tests, each with the reason.
     """
 
@@ -152,14 +152,14 @@ class Assumptions(Result):
     additivity: Check | None
     skewness: float
     kurtosis: float
-    ordered: Floats
+    ordered_residuals: Floats
     quantiles: Floats
     variances: Floats
     n_topics: int
     n_systems: int
     alpha: float
-    balanced: bool
-    skipped: tuple[str, ...]
+    is_balanced: bool
+    skipped_tests: tuple[str, ...]
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -168,7 +168,7 @@ class Assumptions(Result):
         return tuple(check for check in tests if check is not None)
 
     @property
-    def violated(self) -> tuple[str, ...]:
+    def violated_assumptions(self) -> tuple[str, ...]:
         """The assumptions that are rejected by a test other than Bartlett's."""
         checks = (check for check in self.checks if check is not self.bartlett)
         return tuple(check.assumption for check in checks if check.pvalue <= self.alpha)
@@ -183,7 +183,7 @@ class Assumptions(Result):
         """
         topics = inflect(self.n_topics, "topic")
         lines = []
-        if NORMAL in self.violated:
+        if NORMAL in self.violated_assumptions:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
                 f"With {topics} a test of means hardly depends on normality, but many tests with"
@@ -193,28 +193,28 @@ class Assumptions(Result):
                 " randomisation test."
             )
             lines.append(f"The errors are not normal ({shape}). {advice}")
-        if EQUAL in self.violated:
+        if EQUAL in self.violated_assumptions:
             advice = (
                 "The Type I errors of the F-test of all systems are then too frequent: use the p"
                 " of System corrected for non-sphericity, above the ANOVA table. For pairs, the"
                 " correction bootstrap-tukey and the test t do not assume equal variances."
-                if self.balanced
+                if self.is_balanced
                 else "With missing scores, unequal variances may change the Type I error rate:"
                 " check the results with a paired test or a randomisation test."
             )
             lines.append(f"The systems differ in variance. {advice}")
-        if ADDITIVE in self.violated:
+        if ADDITIVE in self.violated_assumptions:
             lines.append(
                 "The effects of topics and systems are not additive: differences between systems"
                 " depend on the difficulty of the topic. Transform the scores and check them again,"
                 " or use scores by shard, for which a model can include the interaction."
             )
-        if not self.violated:
+        if not self.violated_assumptions:
             lines.append("No test rejects an assumption at this level.")
         lines.append(
             "Independence of topics, the most important assumption, cannot be checked by residuals."
         )
-        return lines + [f"Skipped: {reason}." for reason in self.skipped]
+        return lines + [f"Skipped: {reason}." for reason in self.skipped_tests]
 
     def _frame(self) -> pl.DataFrame:
         rows = [(*astuple(check), check.pvalue <= self.alpha) for check in self.checks]
@@ -223,7 +223,8 @@ class Assumptions(Result):
 
     def heading(self) -> list[str]:
         sizes = f"{inflect(self.n_topics, 'topic')}, {inflect(self.n_systems, 'system')}"
-        return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
+        rejected = ", ".join(self.violated_assumptions) or "none"
+        return [f"{sizes}; alpha {self.alpha:g}; rejected: {rejected}"]
 
 
 def check_assumptions(
@@ -273,7 +274,7 @@ def check_assumptions(
     """
     e, predicted = _check_arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
-    ordered = np.sort(flat)
+    ordered_residuals = np.sort(flat)
     residuals_by_system = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; powers of very large or small residuals would be out of range.
     unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
@@ -283,7 +284,7 @@ def check_assumptions(
     skewness = kurtosis = np.nan
     reason = "tests of normality and of variances, as all residuals are equal"
     tests: list[Check | str] = [reason] * 3
-    if np.ptp(ordered) > 0:
+    if np.ptp(ordered_residuals) > 0:
         centred = flat - flat.mean()
         variance = (centred**2).mean()
         skewness = float((centred**3).mean() / variance**1.5)
@@ -303,14 +304,14 @@ def check_assumptions(
         additivity=additivity,
         skewness=skewness,
         kurtosis=kurtosis,
-        ordered=ordered,
+        ordered_residuals=ordered_residuals,
         quantiles=compute_normal_medians(flat.size),
         variances=np.array(variances),
         n_topics=e.shape[0],
         n_systems=e.shape[1],
         alpha=alpha,
-        balanced=flat.size == e.size,
-        skipped=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
+        is_balanced=flat.size == e.size,
+        skipped_tests=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
     )
 
 

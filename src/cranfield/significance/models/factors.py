@@ -147,8 +147,9 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         For systems without levels, combinations of levels with no or several systems, no factor
         with two levels, and a factor named `topic`, `error` or `total`.
     CranfieldError
-        For fewer than two topics with a score of every system, infinite scores, or an invalid
-        alpha.
+        For fewer than two topics with a score of every system, or infinite scores.
+    PolicyError
+        For an invalid alpha.
 
     Notes
     -----

@@ -19,9 +19,9 @@ from cranfield.base.parallel import map_in_threads
 from cranfield.base.streams import make_stream
 from cranfield.significance.differences import (
     ROUNDING,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     compute_group_means,
     standardise_difference,
 )
@@ -41,7 +41,7 @@ from cranfield.significance.models.anova_table import (
     compute_sphericity,
     make_table,
 )
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -58,7 +58,7 @@ VARIANCE_RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """Estimated means, the variance of a mean with its degrees of freedom, and components."""
+    """Estimated means, the variance of a mean with its degrees of freedom, and both components."""
 
     mean: Floats
     variance: float
@@ -184,8 +184,8 @@ def _sum_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return (weights * squared_distances).sum(axis=1), squared_distances
 
 
-def fit_random_topics_model(values: Floats) -> Model:
-    """Fit the model of random topics, if no cells are missing without the slower table."""
+def fit_random_topics_model(values: Floats) -> SystemModel:
+    """Fit the model of random topics; if no cells are missing, without the slower table."""
     if np.isnan(values).any():
         return fit_random_topics(values)[1]
     return fit_two_way_model(values.mean(axis=2))
@@ -196,11 +196,11 @@ def fit_random_topics_model(values: Floats) -> Model:
     aliases=("mixed", "anova-random"),
     fit=fit_random_topics_model,
     error="two-way ANOVA error of topic means over shards",
-    unequal_variances=True,
-    shards="needed",
+    allows_unequal_variances=True,
+    shards="required",
     **ANOVA,
 )
-def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
+def random_topics_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""ANOVA with random topics.
 
     asks: Do the mean scores of the systems differ by more than the variation of differences
@@ -230,10 +230,10 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     aliases=("md3", "anova-three-way"),
     fit=lambda values: fit_three_way(values)[1],
     samples_topics=False,
-    shards="needed",
+    shards="required",
     **ANOVA,
 )
-def three_way_test(pairs: Pairs, options: Options) -> Outcome:
+def three_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Three-way ANOVA on shards (MD3).
 
     asks: Do the mean scores of the systems on these topics differ, after effects of topics,
@@ -262,8 +262,8 @@ def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
         "the results of this test hold for these topics only, as its error excludes how differences"
         " of systems vary from topic to topic"
     )
-    fixed_f, fixed_p = table.f_of("System")
-    random_f, random_p = fit_random_topics(values)[0].f_of("System")
+    fixed_f, fixed_p = table.get_f("System")
+    random_f, random_p = fit_random_topics(values)[0].get_f("System")
     if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         return (f"{note}; the error of the test random-topics includes this variation",)
     return (
@@ -273,7 +273,7 @@ def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     )
 
 
-def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_random_topics(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit the ANOVA with random topics to scores of shape (topics, systems, shards).
 
     A cell of topic and shard has scores of all systems, or is NaN for all. The error of a
@@ -310,7 +310,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         fitted=fitted,
         means={"System": means},
     )
-    # Topics without scores do not count; balanced: all others have the same number of shards.
+    # Balanced: all topics with scores have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     variance_of_means = float((fit.mean**2).sum()) / (n_systems - 1)
     f = compute_f(variance_of_means, fit.variance)
@@ -331,7 +331,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         sphericity=compute_sphericity(contrasts.means, f) if is_balanced else None,
     )
     counts = np.full(n_systems, float(n_topics))
-    return table, Model(means, n_topics * fit.variance, counts, fit.df)
+    return table, SystemModel(means, n_topics * fit.variance, counts, fit.df)
 
 
 @declared_test(
@@ -339,15 +339,15 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     aliases=("banova",),
     family="bootstrap",
     symbol="",
-    model=True,
-    random=True,
+    has_model=True,
+    is_random=True,
     samples_topics=False,
-    shards="taken",
+    shards="accepted",
     correction="bh",
     baseline_correction="bh",
     **ERROR_EFFECT,
 )
-def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_anova_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bootstrap ANOVA.
 
     asks: If two systems had the same effect and residuals were drawn anew, how often would their
@@ -405,7 +405,7 @@ class Refits:
     root_ms_errors: Floats  # root of the mean square error of each fit, shape (resamples,)
 
     @classmethod
-    def draw(cls, residuals: Floats, options: Options) -> Refits:
+    def draw(cls, residuals: Floats, options: TestOptions) -> Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         n_topics, n_systems, n_shards = residuals.shape
         flat = residuals.ravel()

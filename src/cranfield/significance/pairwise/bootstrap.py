@@ -24,13 +24,13 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Level,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, declared_correction, declared_test
+from cranfield.significance.registry import TestOptions, declared_correction, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -52,12 +52,12 @@ from cranfield.significance.resampling import (
     "bootstrap",
     aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
-    random=True,
+    is_random=True,
     resamples_topics=True,
     correction="bootstrap-max-t",
     baseline_correction="bootstrap-max-t",
 )
-def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Studentised bootstrap test.
 
     asks: If new topics were sampled and the systems did not differ, how often would t be as large
@@ -85,11 +85,11 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     aliases=("shift-bootstrap",),
     family="bootstrap",
     symbol="",
-    random=True,
+    is_random=True,
     resamples_topics=True,
-    studentised=False,
+    is_studentised=False,
 )
-def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def shift_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Paired bootstrap test by shifting.
 
     asks: If new topics were sampled and the systems did not differ, how often would their means
@@ -114,7 +114,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return _bootstrap_pairs(pairs, options, is_studentised=False)
 
 
-def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
+def _bootstrap_pairs(pairs: Pairs, options: TestOptions, *, is_studentised: bool) -> Outcome:
     mean, deviation, n_zeros = pairs.compute_moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardise_difference(mean, error)
@@ -144,7 +144,12 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
 
 
 def bound_by_resamples(
-    pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
+    pairs: Pairs,
+    mean: Floats,
+    error: Floats,
+    options: TestOptions,
+    is_studentised: bool,
+    level: Level,
 ) -> Bounds:
     """Return intervals by the resamples of the test."""
     # Resamples are drawn again, since they need far more memory than scores.
@@ -153,7 +158,7 @@ def bound_by_resamples(
 
 
 def make_resampler(
-    pairs: Pairs, options: Options, is_studentised: bool
+    pairs: Pairs, options: TestOptions, is_studentised: bool
 ) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
@@ -175,13 +180,13 @@ def make_resampler(
     family="medians",
     symbol="",
     effect_unit="IQR",
-    random=True,
+    is_random=True,
     resamples_topics=True,
-    studentised=False,
+    is_studentised=False,
     correction="bootstrap-max",
     baseline_correction="bootstrap-max",
 )
-def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_median_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bootstrap test of medians.
 
     asks: If new topics were sampled and the systems had the same median score, how often would
@@ -205,7 +210,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     """
     centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
-    model = Model(
+    model = SystemModel(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
     )
     difference = model.subtract(pairs)
@@ -233,7 +238,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def resample_medians(pairs: Pairs, options: Options) -> Floats:
+def resample_medians(pairs: Pairs, options: TestOptions) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     middle_ranks = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
@@ -250,7 +255,7 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
 
 
 def bound_median(
-    pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
+    pairs: Pairs, difference: Floats, centred: Floats, options: TestOptions, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
     rank = find_bound_ranks(pairs, level, options)
@@ -264,7 +269,7 @@ def bound_median(
 
 
 def bound_by_sign_flips(
-    interval: IntervalFunction, smallest: float, options: Options, level: Level
+    interval: IntervalFunction, smallest: float, options: TestOptions, level: Level
 ) -> Bounds:
     """Return unbounded intervals where the smallest p-value of sign flips is not significant."""
     low, high = interval(level)
@@ -273,8 +278,8 @@ def bound_by_sign_flips(
     return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
 
 
-@declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
-def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, is_random=True)
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""bootstrap distribution of the largest difference.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
@@ -304,10 +309,10 @@ INTERVAL_KEY = 0
     aliases=("unpaired-bootstrap",),
     family="bootstrap",
     symbol="",
-    paired=False,
-    random=True,
+    is_paired=False,
+    is_random=True,
 )
-def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def unpaired_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Unpaired bootstrap test.
 
     asks: If the scores of the two systems were drawn from their pooled scores, how often would
@@ -365,7 +370,7 @@ def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
 
 
 def make_pooled_resampler(
-    integers: Floats, n: int, m: int, options: Options, stream_key: int
+    integers: Floats, n: int, m: int, options: TestOptions, stream_key: int
 ) -> Callable[[Pairs], Floats]:
     """Draw n and m scores from the pooled scores of two systems, x* and y*.
 
@@ -390,7 +395,7 @@ def make_pooled_resampler(
     return lambda block: first_sums[block.first] + second_sums[block.second]
 
 
-def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_by_welch(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
     values, sizes = sort_missing_last(pairs.values)
     n_systems, resamples = values.shape[1], options.resamples

@@ -24,7 +24,7 @@ from cranfield.significance.differences import (
     select_by_rank,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, TestInfo, declared_test
+from cranfield.significance.registry import TestInfo, TestOptions, declared_test
 from cranfield.significance.resampling import (
     as_integers,
     compute_min_flip_pvalue,
@@ -40,21 +40,22 @@ STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
 
 
 def apply_exact_permutations(
-    outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
+    outcome: Outcome, pairs: Pairs, info: TestInfo, options: TestOptions
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
 
-    This replaces results with an infinite t, and in other paired tests the results of a pair of
-    systems with the same score on every topic, unless the pairs share an error.
+    This replaces the results of tests that divide by a standard error of 0, and, in paired tests
+    without a common error, the results of two systems with the same score on every topic.
     """
     is_constant = _find_constant(outcome, pairs, info)
-    if info.paired and not info.model:
+    if info.is_paired and not info.has_model:
         is_constant |= _find_equal(outcome, pairs)
     if not is_constant.any():
         return outcome
-    exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
+    exact_pvalues = _compute_exact_pvalues(pairs, info.is_paired, options)
     difference = pairs.compute_mean_differences(np.nanmean(pairs.values, axis=0))
-    notes = describe_constants(int((is_constant & (difference != 0)).sum()), is_paired=info.paired)
+    n_constant = int((is_constant & (difference != 0)).sum())
+    notes = describe_constants(n_constant, is_paired=info.is_paired)
     pvalue, interval = replace_constant_results(
         outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
@@ -95,13 +96,13 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     """Return a mask of the pairs without a standard error, of tests that divide by it."""
     if info.family not in STUDENTISED_FAMILIES:
         return np.zeros(len(pairs), dtype=bool)
-    if info.model:
-        # The common error is 0 only if no difference varies; a table may test by another error.
+    if info.has_model:
+        # The common error is 0 only if no difference varies; a test without a model has a table.
         has_model, table = outcome.model is not None, outcome.table
         if has_model or table is None:
             return np.full(len(pairs), outcome.required_model.error_variance == 0)
         return np.full(len(pairs), table.ms_error == 0)
-    if not info.paired:
+    if not info.is_paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
         is_varying = ranges > pairs.rounding.max(initial=0.0)
         return np.asarray(~(is_varying[pairs.first] | is_varying[pairs.second]))
@@ -109,7 +110,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> Floats:
+def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: TestOptions) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if is_paired:
         return np.full(len(pairs), compute_min_flip_pvalue(pairs.n_topics, options))
@@ -120,7 +121,7 @@ def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> F
 
 
 @declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
-def t_test(pairs: Pairs, options: Options) -> Outcome:
+def t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Paired t-test.
 
     asks: Does the mean of the per-topic differences differ from zero?
@@ -147,8 +148,10 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     return make_t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
 
 
-@declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
-def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
+@declared_test(
+    "t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", is_paired=False
+)
+def unpaired_t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Two-sample t-test (Student).
 
     asks: Do the mean scores of two systems differ, whatever their topics?
@@ -170,8 +173,8 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     return _compare_unpaired(pairs, options, is_pooled=True)
 
 
-@declared_test("welch", aliases=("welch-t",), family="t", paired=False)
-def welch_test(pairs: Pairs, options: Options) -> Outcome:
+@declared_test("welch", aliases=("welch-t",), family="t", is_paired=False)
+def welch_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Welch's t-test.
 
     asks: Do the mean scores of two systems differ, whatever their topics?
@@ -189,7 +192,7 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     return _compare_unpaired(pairs, options, is_pooled=False)
 
 
-def _compare_unpaired(pairs: Pairs, options: Options, *, is_pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: TestOptions, *, is_pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean
@@ -230,11 +233,11 @@ MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for such inte
     aliases=("randomization", "permutation", "fisher"),
     family="randomisation",
     symbol="",
-    unequal_variances=True,
-    random=True,
+    allows_unequal_variances=True,
+    is_random=True,
     correction="randomised-tukey",
 )
-def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
+def randomisation_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Randomisation test (Fisher).
 
     asks: If the labels of the two systems were swapped at random on each topic, how often would the
@@ -290,7 +293,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
+def is_enumerable(pairs: Pairs, n_zeros: Indices, options: TestOptions) -> bool:
     """Return True if the randomisation test enumerates all assignments."""
     n = int((pairs.n_topics - n_zeros).max(initial=0))
     if options.exact and n > MAX_EXACT:
@@ -303,7 +306,7 @@ def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
     return n <= MAX_EXACT and len(pairs) * 2 ** ((n + 1) // 2) <= MAX_HALF_SUMS
 
 
-def enumerate_pvalues(pairs: Pairs, options: Options) -> Floats:
+def enumerate_pvalues(pairs: Pairs, options: TestOptions) -> Floats:
     """Return exact p-values over all 2^n assignments, from the signed sums of both topic halves."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
@@ -343,7 +346,9 @@ def _count_reaching_pairs(first: Floats, second: Floats, threshold: Floats) -> F
     return np.asarray(float(size) * second.shape[1] - n_too_small)
 
 
-def bound_by_subsets(pairs: Pairs, options: Options, has_all_subsets: bool, level: Level) -> Bounds:
+def bound_by_subsets(
+    pairs: Pairs, options: TestOptions, has_all_subsets: bool, level: Level
+) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
     If the signs of a subset of the shifted differences are flipped, their sum becomes at least as

@@ -27,12 +27,12 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_tail_pvalues,
-    double_mid_ranks,
     encode_scores,
     make_infinite_bounds,
     orient,
+    rank_rows,
 )
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, declared_test
 
 
 def compute_binomial_pvalues(
@@ -166,7 +166,7 @@ MAX_EXACT = 500  # largest number of topics of the exact test, as the normal is 
 @declared_test(
     "signed-rank", aliases=("wilcoxon", "wilcoxon-signed-rank"), family="order", symbol="W+"
 )
-def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
+def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Wilcoxon signed rank test.
 
     asks: Do the differences in favour of one system have larger ranks than those against it?
@@ -216,13 +216,13 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
 class _SignedRanks:
     """Signed ranks of the nonzero differences of each pair."""
 
-    def __init__(self, differences: Floats, rounding: Floats, options: Options) -> None:
+    def __init__(self, differences: Floats, rounding: Floats, options: TestOptions) -> None:
         is_zero = differences == 0
         self.n = n = (~is_zero).sum(axis=1)
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
         # Twice the mid-ranks of absolute differences, which are ascending integers.
-        self.ranks, tie_terms = double_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        self.ranks, tie_terms = rank_rows(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
         self.plus = (self.ranks * is_win).sum(axis=1)
@@ -299,7 +299,7 @@ def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     return out
 
 
-def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -329,11 +329,11 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     family="order",
     symbol="S",
     scale=Scale.ORDINAL,
-    within_topics=True,
-    always_exact=True,
-    threshold=True,
+    is_within_topics=True,
+    is_always_exact=True,
+    has_threshold=True,
 )
-def sign_test(pairs: Pairs, options: Options) -> Outcome:
+def sign_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Sign test.
 
     asks: Does one system score higher on more topics than the other?
@@ -373,14 +373,14 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _compute_differences(pairs: Pairs, options: Options) -> Floats:
+def _compute_differences(pairs: Pairs, options: TestOptions) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
     differences = pairs.compute_differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
     return differences
 
 
-def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_median(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return the interval of the median of nonzero differences, by inverting the sign test."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -408,9 +408,9 @@ MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exac
     family="order",
     symbol="U",
     scale=Scale.ORDINAL,
-    paired=False,
+    is_paired=False,
 )
-def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
+def rank_sum_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Wilcoxon rank sum test (Mann-Whitney U).
 
     asks: Does a score of one system tend to be higher than a score of the other, whatever their
@@ -442,7 +442,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, tie_terms = double_mid_ranks(
+        ranks, tie_terms = rank_rows(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
@@ -478,7 +478,9 @@ def _compute_normal_pvalues(
     return compute_tail_pvalues(ndtr(-z), alternative)
 
 
-def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
+def _compute_exact_pvalues(
+    ranks: Floats, n: Indices, rank_sum: Floats, options: TestOptions
+) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     rows = np.column_stack([n, ranks]).astype(np.intp)
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)

@@ -37,7 +37,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.effects import compute_bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, RESAMPLES, TestOptions, find_test
 
 ArrayFunction = Callable[[Floats], Floats]
 
@@ -263,7 +263,7 @@ class CommonPairs:
         """Return the number of pairs."""
         return int(self.first.size)
 
-    def frame(self) -> pl.DataFrame:
+    def make_frame(self) -> pl.DataFrame:
         """Return the names of both systems, a row for each pair."""
         return make_pair_frame(self.systems, self.first, self.second)
 
@@ -366,10 +366,10 @@ class MetaAnalysis(Result):
             "; infinite with fewer than two collections",
             prefix="predicted ",
         ),
-        "tau": Column("Standard deviation of true differences between collections; null if Q is."),
-        "I^2": Column("Proportion of the variance that is between collections; null if Q is."),
+        "tau": Column("Standard deviation of true differences between collections, or null as Q."),
+        "I^2": Column("Proportion of the variance that is between collections, or null as Q."),
         "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
-        "p of Q": Column("p-value of Q; null if Q is.", pvalue=True),
+        "p of Q": Column("p-value of Q, or null as Q.", pvalue=True),
     }
 
     pairs: CommonPairs
@@ -399,9 +399,9 @@ class MetaAnalysis(Result):
         estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
         heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
         values = pooled.n_collections, *estimates, *heterogeneity
-        return append_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
+        return append_values(self.pairs.make_frame(), self.columns, *values).fill_nan(None)
 
-    def by_collection(self) -> pl.DataFrame:
+    def tabulate_collections(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
         Weights are those of the pooled difference; collections that it excludes are omitted.
@@ -411,7 +411,7 @@ class MetaAnalysis(Result):
         weight /= np.nansum(weight, axis=1, keepdims=True)
         row, collection = np.nonzero(~np.isnan(weight))
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
-        return self.pairs.frame()[row].with_columns(
+        return self.pairs.make_frame()[row].with_columns(
             pl.Series("collection", self.pairs.names, dtype=pl.String).gather(collection),
             pl.Series("topics", self.pairs.n_topics, dtype=pl.Int64).gather(collection),
             **{name: pl.Series(values[row, collection]) for name, values in columns.items()},
@@ -528,7 +528,7 @@ def meta_analysis(
             f"correction {adjustment.name} cannot be combined with a meta-analysis; use one of:"
             f" {supported}"
         )
-    options = Options(alpha=alpha, resamples=resamples, seed=seed)
+    options = TestOptions(alpha=alpha, resamples=resamples, seed=seed)
     common = match_pairs(collections, baseline, missing)
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quote, dict.fromkeys(common.measures)))

@@ -220,8 +220,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
         Whether to return the mean of both directions, with each order once as the reference.
     ties
         Treatment of equal scores. `b`: the items are equal. `a`: the order of the items is unknown,
-        and the result is the mean over all ways to break the ties. Without ties the results are
-        equal.
+        and the result is the mean over all ways to break the ties. Without ties both are equal.
 
     Returns
     -------

@@ -84,8 +84,7 @@ def fill_missing(
     """Apply a policy for missing scores; return tables of included topics, their mask, and notes.
 
     `describe_cell` names a missing score, given the index of the table and the index of the cell.
-    The error for missing scores ends with `hint`; `suffix` follows "no topic has a score of every
-    system".
+    `hint` ends the error for missing scores, `suffix` the error that no topic has all scores.
     """
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]
@@ -107,8 +106,8 @@ def fill_missing(
             f"{problem}; {advice}, and missing='zero' counts missing scores as 0{hint}"
         )
     if missing == "zero":
-        filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
-        return filled, is_included, (f"{inflect(n_missing, 'missing score')} counted as 0",)
+        tables = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
+        return tables, is_included, (f"{inflect(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
         raise CranfieldError(reason)
     note = f"{inflect(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"

@@ -188,8 +188,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.
     scale_source
-        Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
-        empty.
+        Who declared the scale: `measure`, `user` if it was passed as an argument, or empty.
     axis
         Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
         answers of each system, padded with NaN; empty if there is no third axis.
@@ -226,9 +225,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         for axis in ("topics", "systems", "shards"):
             if isinstance(getattr(self, axis), (set, frozenset)):
                 raise CranfieldError(f"expected {axis} in order, got a set")
-            set_(
-                self, axis, tuple(str(convert_whole_float(label)) for label in getattr(self, axis))
-            )
+            set_(self, axis, tuple(map(str, map(convert_whole_float, getattr(self, axis)))))
         set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
         check_choice("axis", self.axis, (*AXES, ""))
         labels = self.labels
@@ -443,11 +440,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
 
     def check_finite(self, suffix: str = "") -> Scores:
         """Return the scores; raise if one is infinite, with `suffix` after the name of its cell."""
-        infinite_cells = np.argwhere(np.isinf(self.values))
-        if infinite_cells.size:
-            raise CranfieldError(
-                f"{self.describe_cell(infinite_cells[0])}{suffix} has an infinite score"
-            )
+        if (cells := np.argwhere(np.isinf(self.values))).size:
+            raise CranfieldError(f"{self.describe_cell(cells[0])}{suffix} has an infinite score")
         return self
 
     def describe_cell(self, index: Sequence[int] | Ints) -> str:

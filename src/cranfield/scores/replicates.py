@@ -37,8 +37,7 @@ def split_run_names(
     runs
         Names of the runs, such as `dense@seed1`.
     replicates
-        A table with the columns `run`, `system` and `replicate`; by default names are split at the
-        last `@`.
+        Table with columns `run`, `system`, `replicate`; by default names are split at the last `@`.
     allows_single
         Whether a run whose name has no replicate is accepted as a system with one run.
 
@@ -87,9 +86,8 @@ def _split_name(run: str, allows_single: bool) -> tuple[str, str]:
 def describe_replicate_names(systems: Sequence[str]) -> str:
     """Return a warning if several systems are named like replicates of one system, else ''."""
     runs_of: dict[str, list[str]] = {}
-    for run, (system, name) in zip(
-        systems, split_run_names(systems, allows_single=True), strict=True
-    ):
+    names = split_run_names(systems, allows_single=True)
+    for run, (system, name) in zip(systems, names, strict=True):
         if name:
             runs_of.setdefault(system, []).append(quote(run))
     for system, runs in runs_of.items():

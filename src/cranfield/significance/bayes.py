@@ -66,8 +66,7 @@ def compare_bayes(
     Raises
     ------
     PolicyError
-        For an unknown system, the same system twice, an option out of its range, or scores by
-        shard.
+        For an unknown system, one system twice, an option out of its range, or scores by shard.
     CranfieldError
         If scores are missing, infinite, or of fewer than two topics, or if the difference is the
         same on all topics.

@@ -56,8 +56,8 @@ class Pairs:
     @property
     def rounding(self) -> Floats:
         """Largest rounding error of a difference, by pair."""
-        largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
-        errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        largest_scores = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
+        errors = ROUNDING * np.maximum(largest_scores[self.first], largest_scores[self.second])
         return np.asarray(np.maximum(errors, MIN_DIFFERENCE))
 
     def compute_differences(self) -> Floats:
@@ -137,8 +137,8 @@ def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Pair each baseline (second) with all other systems (first); without baselines, pair all."""
     if not baselines:
         return pair_all(values)
-    others = np.setdiff1d(np.arange(values.shape[1]), baselines)
-    return Pairs(values, np.tile(others, len(baselines)), np.repeat(baselines, others.size))
+    systems = np.setdiff1d(np.arange(values.shape[1]), baselines)
+    return Pairs(values, np.tile(systems, len(baselines)), np.repeat(baselines, systems.size))
 
 
 def pair_all(values: Floats) -> Pairs:
@@ -173,13 +173,13 @@ def rank_rows(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 def encode_scores(values: Floats) -> Indices:
     """Encode scores as ascending integers from 0, equal within rounding error; NaN as -1."""
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")
-    ascending = flat[order]
-    is_number = ~np.isnan(ascending)
-    gap = ROUNDING * np.abs(ascending[is_number]).max(initial=0.0)
-    codes = np.full(flat.size, -1, dtype=np.intp)
-    ascending_codes = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
+    flat_values = values.ravel()
+    order = np.argsort(flat_values, kind="stable")
+    ascending_values = flat_values[order]
+    is_number = ~np.isnan(ascending_values)
+    gap = ROUNDING * np.abs(ascending_values[is_number]).max(initial=0.0)
+    codes = np.full(flat_values.size, -1, dtype=np.intp)
+    ascending_codes = np.concatenate([[0], np.cumsum(np.diff(ascending_values[is_number]) > gap)])
     codes[order[is_number]] = ascending_codes[: is_number.sum()]
     return codes.reshape(values.shape)
 
@@ -210,9 +210,9 @@ def compute_group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats,
 
 def compute_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 for differences that vary only by rounding."""
-    centred = differences - mean[:, None]
-    is_varying = np.abs(centred).max(axis=1) > rounding
-    ss = np.einsum("pt,pt->p", centred, centred)
+    centred_differences = differences - mean[:, None]
+    is_varying = np.abs(centred_differences).max(axis=1) > rounding
+    ss = np.einsum("pt,pt->p", centred_differences, centred_differences)
     return np.asarray(np.where(is_varying, np.sqrt(ss / (differences.shape[1] - 1)), 0.0))
 
 

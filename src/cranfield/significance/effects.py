@@ -137,8 +137,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Raises
     ------
     PolicyError
-        For an invalid confidence level, or if `table` is not an ANOVA table: tests of pairs have
-        none.
+        For an invalid confidence level, or if `table` is not an ANOVA table.
 
     Examples
     --------
@@ -239,8 +238,7 @@ class EffectSizes(TableResult):
     first, second
         Indices of the systems of each pair.
     is_exact
-        Whether the intervals are exact under their normality assumptions; otherwise they require
-        many topics.
+        Whether the intervals are exact for normal data; otherwise they require many topics.
     notes
         Notes on excluded topics, on the direction of the scores, and on pairs without an interval.
     """

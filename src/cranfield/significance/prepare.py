@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    as_numbers,
-    check_choice,
-    quote,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quote, warn
 from cranfield.base.text import inflect, list_some
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
@@ -30,11 +23,11 @@ MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 def check_squarable(scores: Scores) -> Scores:
     """Return scores unchanged; raise if any is infinite or too large to be squared."""
-    largest = np.nanmax(np.abs(scores.check_finite().values), initial=0.0)
-    if largest > MAX_SCORE:
+    largest_score = np.nanmax(np.abs(scores.check_finite().values), initial=0.0)
+    if largest_score > MAX_SCORE:
         raise CranfieldError(
             f"scores must be at most {MAX_SCORE:g}, so that their squares are finite, got"
-            f" {largest:g}"
+            f" {largest_score:g}"
         )
     return scores
 
@@ -44,7 +37,7 @@ class PreparedScores:
     """Scores that a test can use."""
 
     scores: Scores  # after the policy for missing scores
-    notes: tuple[str, ...] = ()  # on excluded or imputed scores
+    notes: tuple[str, ...] = ()  # on excluded or selection scores
 
     @cached_property
     def topic_scores(self) -> Floats:
@@ -193,16 +186,16 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
             raise PolicyError(f"missing='available' cannot be combined with {info.name}")
         # All existing replicates are used; each topic requires at least one of each system.
         scores.average_shards().complete("error")
-        complete = scores
+        selection = scores
     else:
         # A system may have fewer replicates than others.
-        filled = replace(scores, values=np.where(has_replicate, values, 0.0))
+        selection = replace(scores, values=np.where(has_replicate, values, 0.0))
         hint = ", and missing='available' uses the replicates with scores"
-        filled, notes = filled.complete(policy, hint=hint if info.samples_topics else "")
-        complete = replace(filled, values=np.where(has_replicate, filled.values, np.nan))
-    if (n_topics := len(complete.topics)) < 2:
+        selection, notes = selection.complete(policy, hint=hint if info.samples_topics else "")
+        selection = replace(selection, values=np.where(has_replicate, selection.values, np.nan))
+    if (n_topics := len(selection.topics)) < 2:
         raise CranfieldError(f"a comparison requires at least two topics, got {n_topics}")
-    return PreparedScores(complete, notes)
+    return PreparedScores(selection, notes)
 
 
 def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
@@ -384,8 +377,8 @@ def aggregate_clusters(
     deviation_sums = np.zeros((len(index_of), values.shape[1]))
     np.add.at(deviation_sums, cluster_of_row, values - mean)
     divisor = sizes[:, None] if weight == "cluster" else len(values) / len(index_of)
-    smallest, largest = int(sizes.min()), int(sizes.max())
-    counts = {"rows": len(values), "smallest": smallest, "largest": largest}
+    min_size, max_size = int(sizes.min()), int(sizes.max())
+    counts = {"rows": len(values), "smallest": min_size, "largest": max_size}
     settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
     values = mean + deviation_sums / divisor
     return replace(scores, values=values, topics=tuple(index_of), settings=settings)

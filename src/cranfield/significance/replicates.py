@@ -343,9 +343,9 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, SystemModel]:
 
 def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
-    positive = {name: max(0.0, variance) for name, variance in components.items()}
-    divisor = sum(positive.values()) or np.nan
-    return {name: variance / divisor for name, variance in positive.items()}
+    positive_variances = {name: max(0.0, variance) for name, variance in components.items()}
+    divisor = sum(positive_variances.values()) or np.nan
+    return {name: variance / divisor for name, variance in positive_variances.items()}
 
 
 def _describe_variances(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
@@ -354,8 +354,8 @@ def _describe_variances(table: AnovaTable, component: str, reduction: float) -> 
         return ("all replicates of a system have the same scores: the systems are deterministic",)
     variances = compute_variance_proportions(table.components)
     proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
-    negative = [name for name, variance in table.components.items() if variance < 0]
-    suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
+    names = ", ".join(name for name, variance in table.components.items() if variance < 0)
+    suffix = f" (estimate below 0, counted as 0: {names})" if names else ""
     return (
         f"proportions of the variance of one score: {proportions}{suffix}",
         f"more replicates would lower the variance of a difference by {min(1.0, reduction):.1%} at"

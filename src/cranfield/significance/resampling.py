@@ -39,10 +39,10 @@ def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
 
     Also returns the unit: the value of the integer 1. NaN remains NaN.
     """
-    largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest <= MIN_DIFFERENCE:
+    largest_value = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest_value <= MIN_DIFFERENCE:
         return np.zeros_like(values), 1.0
-    exponent = np.frexp(largest)[1] - (EXACT_BITS - int(np.ceil(np.log2(max(2, n_terms)))))
+    exponent = np.frexp(largest_value)[1] - (EXACT_BITS - int(np.ceil(np.log2(max(2, n_terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))
     return np.rint(values / unit), unit
 
@@ -126,9 +126,9 @@ def replace_constant_results(
     proportion of assignments that are as extreme. The interval is the difference alone, or
     unbounded if this p-value is not significant.
     """
-    exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
+    constant_pvalue = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
     bounds = partial(_bound_constants, interval, difference, is_constant, exact_pvalue, options)
-    return np.where(is_constant, exact, pvalue), bounds
+    return np.where(is_constant, constant_pvalue, pvalue), bounds
 
 
 def _bound_constants(
@@ -196,10 +196,10 @@ class CentredRows:
         self.scale = np.abs(centred).max(axis=1, initial=0.0)
         self.scale[self.scale == 0] = 1.0
         self.factor = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
-        scaled = centred / self.scale[:, None]
+        scaled_rows = centred / self.scale[:, None]
         relative_noise = noise / self.scale
-        self.integers = np.rint(scaled * self.factor)
-        self.integer_squares = np.rint(scaled**2 * self.factor)
+        self.integers = np.rint(scaled_rows * self.factor)
+        self.integer_squares = np.rint(scaled_rows**2 * self.factor)
         self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise)
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise**2)
 

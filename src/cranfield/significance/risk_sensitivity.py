@@ -124,9 +124,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     table = as_scores(scores).check_finite().average_shards()
     values = table.values
     if (missing := np.argwhere(np.isnan(values))).size:
-        raise CranfieldError(
-            f"{table.describe_cell(missing[0])} has no score; risk requires all scores"
-        )
+        raise CranfieldError(f"{table.describe_cell(missing[0])} has no score; risk requires all")
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:

@@ -65,13 +65,13 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit the discrete families to scores that are all in the support."""
-    nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
-    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
+    point_of = np.abs(support[:, None, None] - values).argmin(axis=0)
+    counts = np.stack([(point_of == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
 def _maximise(
-    compute_loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
+    evaluate: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
     """Maximise the likelihood of two parameters, at least `lower`, for all systems at once."""
     # Compass search: each step moves to the best of eight neighbours; the step is halved if none
@@ -83,9 +83,9 @@ def _maximise(
             np.maximum(parameter + step * directions[:, [k]], lower)
             for k, parameter in enumerate((first, second))
         ]
-        best = np.argmax(compute_loglike(*candidates), axis=0)
-        first, second = (parameters[best, systems] for parameters in candidates)
-        step = np.where(best == 0, step / 2, np.minimum(1.0, step * 1.5))
+        best_direction = np.argmax(evaluate(*candidates), axis=0)
+        first, second = (parameters[best_direction, systems] for parameters in candidates)
+        step = np.where(best_direction == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
     return first, second
@@ -105,21 +105,19 @@ def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     """Fit a beta distribution; its shapes are at least 1, so that densities stay finite."""
-    interior = np.clip(values, EDGE, 1 - EDGE)
-    mean_log_x = np.log(interior).mean(axis=0)
-    mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
+    interior_values = np.clip(values, EDGE, 1 - EDGE)
+    mean_log_x = np.log(interior_values).mean(axis=0)
+    mean_log_1_minus_x = np.log1p(-interior_values).mean(axis=0)
 
-    def compute_loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def evaluate(log_a: Floats, log_b: Floats) -> Floats:
         a, b = _compute_shapes(log_a), _compute_shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
     start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
-    estimates = _maximise(compute_loglike, *start, lower=0.0)
+    estimates = _maximise(evaluate, *start, lower=0.0)
     a, b = (_compute_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return FittedFamily(
-        "beta", len(values) * compute_loglike(*estimates), np.full(len(a), 2.0), weights
-    )
+    return FittedFamily("beta", len(values) * evaluate(*estimates), np.full(len(a), 2.0), weights)
 
 
 def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
@@ -132,7 +130,7 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         sd = MIN_SD + np.exp(np.minimum(log_sd, 3.0))
         return ratio / sample_sd * sd**2, sd
 
-    def compute_loglike(ratio: Floats, log_sd: Floats) -> Floats:
+    def evaluate(ratio: Floats, log_sd: Floats) -> Floats:
         location, sd = compute_location_and_sd(ratio, log_sd)
         mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
         # The probability of the range, from the left tail to avoid cancellation.
@@ -142,14 +140,12 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-mean_squared_z / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _maximise(
-        compute_loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01))
-    )
+    estimates = _maximise(evaluate, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
     location, sd = (parameter[:, None] for parameter in compute_location_and_sd(*estimates))
     log_weights = -(((points - location) / sd) ** 2) / 2
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     return FittedFamily(
-        "normal", len(values) * compute_loglike(*estimates), np.full(len(sd), 2.0), weights
+        "normal", len(values) * evaluate(*estimates), np.full(len(sd), 2.0), weights
     )
 
 
@@ -177,8 +173,8 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by the beta kernels of Chen (1999), with the bandwidth n^(-2/5)."""
     bandwidth = len(values) ** -0.4
-    interior = np.clip(values, EDGE, 1 - EDGE)
-    log_x, log_1_minus_x = np.log(interior), np.log1p(-interior)
+    interior_values = np.clip(values, EDGE, 1 - EDGE)
+    log_x, log_1_minus_x = np.log(interior_values), np.log1p(-interior_values)
 
     def compute_kernel(centre: Floats) -> Floats:
         a, b = centre / bandwidth, (1 - centre) / bandwidth
@@ -187,8 +183,8 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     def compute_density(x: Floats) -> Floats:
         return np.asarray(compute_kernel(x[:, None]).mean(axis=1))
 
-    weights, densities = _tabulate(compute_density, points), compute_density(interior)
-    n_parameters = (compute_kernel(interior) / densities).mean(axis=0)
+    weights, densities = _tabulate(compute_density, points), compute_density(interior_values)
+    n_parameters = (compute_kernel(interior_values) / densities).mean(axis=0)
     loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
     return FittedFamily("beta kernel", loglike, n_parameters, weights)
 
@@ -209,16 +205,14 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
         a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
-    def compute_loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def evaluate(log_a: Floats, log_b: Floats) -> Floats:
         return np.asarray((compute_log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
     start = _estimate_log_shapes(mean, mean_square - mean**2)
-    estimates = _maximise(compute_loglike, *start, lower=MIN_LOG_SHAPE)
+    estimates = _maximise(evaluate, *start, lower=MIN_LOG_SHAPE)
     weights = np.exp(compute_log_probabilities(*estimates))
-    return FittedFamily(
-        "beta-binomial", compute_loglike(*estimates), np.full(len(counts), 2.0), weights
-    )
+    return FittedFamily("beta-binomial", evaluate(*estimates), np.full(len(counts), 2.0), weights)
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
@@ -238,8 +232,8 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
         fits.append((cross_loglike, loglike, leverage_sum / n_topics[:, 0], weights))
     cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
-    best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
-    return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
+    best_fit, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
+    return FittedFamily("discrete kernel", *(values[best_fit, systems] for values in estimates))
 
 
 _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
@@ -249,8 +243,7 @@ _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
 class Resampled:
     """A population whose topics are the real topics, each equally likely.
 
-    The population has the means, variances, correlations, ties and distributions of the real
-    scores.
+    It has the means, variances, correlations, ties and distributions of the real scores.
 
     Attributes
     ----------
@@ -343,10 +336,10 @@ class Simulator:
     @property
     def correlation(self) -> Floats:
         """Correlation matrix of the Gaussian or t copula, shape (systems, systems)."""
-        observed = self.normal_scores.T @ self.normal_scores
-        shrunk = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
-        np.fill_diagonal(shrunk, 1.0)
-        return np.asarray(shrunk)
+        observed_matrix = self.normal_scores.T @ self.normal_scores
+        matrix = (1 - self.shrinkage) * observed_matrix + self.shrinkage * self._mean_correlation
+        np.fill_diagonal(matrix, 1.0)
+        return np.asarray(matrix)
 
     @cached_property
     def _mean_correlation(self) -> float:
@@ -557,32 +550,32 @@ def fit_simulator(
         raise CranfieldError(
             f"fitting distributions requires at least {MIN_TOPICS} topics, got {n_topics}"
         )
-    constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
-    if constant.size:
-        name = quote(score_table.systems[constant[0]])
+    constants = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
+    if constants.size:
+        name = quote(score_table.systems[constants[0]])
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
-    scaled = (values - low) / (high - low)
-    distinct = np.unique(scaled.round(9))
-    if distinct.size < 2:
+    scaled_values = (values - low) / (high - low)
+    distinct_values = np.unique(scaled_values.round(9))
+    if distinct_values.size < 2:
         raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
     if discrete_scores is None:
-        discrete_scores = MIN_REPEATS * distinct.size <= scaled.size
+        discrete_scores = MIN_REPEATS * distinct_values.size <= scaled_values.size
     if discrete_scores:
-        points = _fill_gaps(distinct)
-        families = fit_discrete(scaled, points)
+        points = _fill_gaps(distinct_values)
+        families = fit_discrete(scaled_values, points)
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
-        points, families = fit_continuous(scaled)
+        points, families = fit_continuous(scaled_values)
         # Unnormalised: the last value of each row, by which it is divided below, is not 1.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
-    cdf = np.stack(cdfs)[best, np.arange(len(best))]
+    best_family = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
+    cdf = np.stack(cdfs)[best_family, np.arange(len(best_family))]
     # Normal scores of mid-ranks, centred and scaled to Euclidean norm 1.
     normal_scores = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal_scores -= normal_scores.mean(axis=0)
@@ -591,7 +584,7 @@ def fit_simulator(
     ranks = np.argsort(np.lexsort((topic_means, values), axis=0), axis=0)
     simulator = Simulator(
         systems=score_table.systems,
-        families=tuple(families[k].family for k in best),
+        families=tuple(families[k].family for k in best_family),
         points=low + (high - low) * points,
         cdf=np.minimum(cdf / cdf[:, -1:], 1.0),
         is_discrete=discrete_scores,

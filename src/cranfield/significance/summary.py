@@ -263,5 +263,5 @@ def _summarise_topics(
 
 def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
-    complete = values[~np.isnan(values).any(axis=1)]
-    return float(compute_paired_t_pvalues(pair_all(complete))[0]) if len(complete) > 1 else np.nan
+    rows = values[~np.isnan(values).any(axis=1)]
+    return float(compute_paired_t_pvalues(pair_all(rows))[0]) if len(rows) > 1 else np.nan

@@ -126,14 +126,12 @@ def compare(
     missing
         How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
         `zero` replaces missing scores by 0; `available` uses the available scores, for tests that
-        allow it. By default unpaired tests use the available scores, and other tests raise an
-        error.
+        allow it. By default unpaired tests use the available scores; other tests raise an error.
     lower_is_better
         Whether lower scores are better; by default the direction of `scores`.
     exact
         Whether to compute exact p-values, for the tests `randomisation`, `signed-rank` and
-        `rank-sum`; by default the first two do so for few topics. Other tests ignore the option
-        with a warning.
+        `rank-sum`; by default the first two do so for few topics. Other tests warn and ignore it.
     exact_n
         Largest number of differences for which the signed rank test is exact by default.
     resamples
@@ -202,7 +200,7 @@ def compare(
     has_one_error = selected_correction.assumes_one_variance or selected_correction.pools_errors
     is_applicable = not has_one_error or model.error_variance != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
-    corrected = applied_correction.run(outcome, pairs, options)
+    corrected_outcome = applied_correction.run(outcome, pairs, options)
     sampling = {"resamples": options.resamples, "seed": options.seed}
     details = {**outcome.details, **(sampling if selected_correction.is_random else {})}
     _warn_of_exact(exact, details)
@@ -219,8 +217,8 @@ def compare(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
                 " p-values weight topics by the number of shards on which they have scores"
             )
-    statistics, effect = corrected.statistic, outcome.effect
-    intervals = corrected.interval, outcome.interval
+    statistics, effect = corrected_outcome.statistic, outcome.effect
+    intervals = corrected_outcome.interval, outcome.interval
     if mean_kind == "mean rank" and not scores.lower_is_better:
         # Rank 1 is the best system, so ranks and their differences are reversed.
         means, difference = model.ranks_from - means, 0.0 - difference
@@ -243,16 +241,16 @@ def compare(
         statistic=statistics,
         effect=effect,
         raw_pvalues=outcome.pvalue,
-        adjusted_pvalues=corrected.pvalue,
+        adjusted_pvalues=corrected_outcome.pvalue,
         n=outcome.n,
         zeros=outcome.n_zeros + np.zeros_like(outcome.n),
         ties=outcome.n_ties + np.zeros_like(outcome.n),
         interval_of=name_interval(info, statistic),
-        interval_kind=corrected.interval_kind,
+        interval_kind=corrected_outcome.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
         scores=scores,
-        half_widths=corrected.half_widths,
+        half_widths=corrected_outcome.half_widths,
         anova=outcome.table,
         omnibus=details.pop("omnibus", None),
         baselines=tuple(scores.systems[k] for k in baselines),
@@ -275,7 +273,7 @@ def compare(
                 outcome,
                 selected_correction,
                 applied_correction,
-                corrected,
+                corrected_outcome,
             ).describe(),
         ),
     )
@@ -415,6 +413,6 @@ def resample_own_maxima(family: PooledErrors, options: TestOptions) -> Floats:
     maxima = np.empty((family.pairs.n_systems, options.resamples))
     for rows in slice_rows(options.resamples, len(maxima), BLOCK_MEANS):
         means, errors = family.resample(counts[rows])
-        largest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        maxima[:, rows] = divide_by_errors(largest, errors)
+        largest_differences = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
+        maxima[:, rows] = divide_by_errors(largest_differences, errors)
     return np.sort(maxima, axis=1)

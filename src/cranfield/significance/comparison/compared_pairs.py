@@ -13,21 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import (
-    Bools,
-    Floats,
-    Indices,
-    argsort_best,
-    is_best_value,
-    remove_noise,
-)
-from cranfield.base.errors import (
-    PolicyError,
-    as_numbers,
-    check_number,
-    check_proportion,
-    quote,
-)
+from cranfield.base.arrays import Bools, Floats, Indices, argsort_best, is_best_value, remove_noise
+from cranfield.base.errors import PolicyError, as_numbers, check_number, check_proportion, quote
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import inflect, sanitise
 from cranfield.result import Column, Columns, declare_bounds
@@ -96,12 +83,12 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
             uncovered[np.ix_(is_member, is_member)] = False
             groups.append(is_member)
     # Drop the groups that are subsets of another group; no two groups are equal.
-    maximal = [
+    maximal_groups = [
         group
         for group in groups
         if not any(group is not superset and (group <= superset).all() for superset in groups)
     ]
-    return [order[np.flatnonzero(is_member)] for is_member in maximal]
+    return [order[np.flatnonzero(is_member)] for is_member in maximal_groups]
 
 
 def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
@@ -140,9 +127,8 @@ def shorten_letters(letters: str) -> str:
     ranges: list[str] = []
     # Consecutive groups have a constant difference of group index and position.
     for _, items in groupby(enumerate(names), lambda item: parse_group_name(item[1]) - item[0]):
-        consecutive = [name for _, name in items]
-        is_range = len(consecutive) > 2
-        ranges += [f"{consecutive[0]}-{consecutive[-1]}"] if is_range else consecutive
+        first, *others = (name for _, name in items)
+        ranges += [f"{first}-{others[-1]}"] if len(others) > 1 else [first, *others]
     return ",".join(ranges)
 
 
@@ -456,11 +442,12 @@ class ComparedPairs:
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
-            choices = map(CORRECTIONS.__getitem__, self.info.corrections)
-            choices = (c for c in choices if c.controls == "FWER" and not c.requires_one_baseline)
+            corrections = [CORRECTIONS[name] for name in self.info.corrections]
+            corrections = [c for c in corrections if c.controls == "FWER"]
+            names = [c.name for c in corrections if not c.requires_one_baseline]
             raise PolicyError(
                 "confidence sets of ranks require a correction that controls the family-wise error"
-                f" rate, one of: {', '.join(c.name for c in choices)}; got {correction.name}"
+                f" rate, one of: {', '.join(names)}; got {correction.name}"
             )
         notes = self.notes
         if self.assumes_right_signs:

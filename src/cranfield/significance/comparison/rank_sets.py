@@ -125,8 +125,8 @@ class RankSets(Result):
         `n_best`, simultaneously for all values of `n_best`; 1 gives the possible winners.
         """
         check_integer("n_best", n_best, 1)
-        best, _ = self.interval
-        return tuple(self.systems[k] for k in self.order if best[k] <= n_best)
+        best_ranks, _ = self.interval
+        return tuple(self.systems[k] for k in self.order if best_ranks[k] <= n_best)
 
     @property
     def order(self) -> Indices:

@@ -178,10 +178,10 @@ class AppliedTest:
         exact_options = replace(options, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = compute_min_flip_pvalue(pairs.n_topics, options)
+            min_pvalue = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
-                f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {smallest:.4g}"
+                f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {min_pvalue:.4g}"
             )
 
     def _describe_unreachable(self) -> Iterator[str]:
@@ -246,17 +246,17 @@ def describe_unreachable(smallest_pvalue: float, n_topics: int, options: TestOpt
 
 def _describe_variances(pairs: Pairs) -> Iterator[str]:
     """Yield a note if the variance of some differences is far above the common estimate."""
-    centred = pairs.values - pairs.values.mean(axis=0)
-    products = centred.T @ centred
+    centred_scores = pairs.values - pairs.values.mean(axis=0)
+    products = centred_scores.T @ centred_scores
     ss = np.diag(products)
     ss_of_differences = ss[:, None] + ss - 2 * products
-    common = ss_of_differences[np.triu_indices(pairs.n_systems, 1)].mean()
-    largest = ss_of_differences[pairs.first, pairs.second].max()
-    if common > 0 and largest > MIN_SD_RATIO**2 * common:
+    common_ss = ss_of_differences[np.triu_indices(pairs.n_systems, 1)].mean()
+    largest_ss = ss_of_differences[pairs.first, pairs.second].max()
+    if common_ss > 0 and (ratio := np.sqrt(largest_ss / common_ss)) > MIN_SD_RATIO:
         yield (
-            "differences of some pairs have a standard deviation up to"
-            f" {np.sqrt(largest / common):.1f} times as large as this test assumes, so that its"
-            f" Type I errors are too frequent; use the correction {DEFAULT_CORRECTION}"
+            f"differences of some pairs have a standard deviation up to {ratio:.1f} times as large"
+            " as this test assumes, so that its Type I errors are too frequent; use the correction"
+            f" {DEFAULT_CORRECTION}"
         )
 
 
@@ -314,8 +314,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     first, second
         Indices of the systems of each pair.
     difference
-        Difference of `means`, first system minus second, by pair; for geometric means the logarithm
-        of their ratio.
+        Difference of `means` by pair, first minus second; for geometric means the log ratio.
     statistic, effect
         Test statistic and effect size, as the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
@@ -554,5 +553,5 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
 def choose_decimals(means: Floats) -> int:
     """Return 4, or the decimals that show four digits of the largest mean if it is at most 0.05."""
-    largest = float(np.nanmax(np.abs(means), initial=0.0))
-    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
+    max_mean = float(np.nanmax(np.abs(means), initial=0.0))
+    return 4 if max_mean == 0 or max_mean > 0.05 else min(12, 3 - int(np.floor(np.log10(max_mean))))

@@ -105,8 +105,8 @@ def resample_maxima(families: Sequence[PooledErrors], options: TestOptions) -> F
         maxima = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
             means, errors = family.resample(counts[rows])
-            largest = find_largest_difference(family.pairs, means, options.alternative)
-            np.maximum(maxima, divide_by_errors(largest, errors), out=maxima)
+            largest_differences = find_largest_difference(family.pairs, means, options.alternative)
+            np.maximum(maxima, divide_by_errors(largest_differences, errors), out=maxima)
         return maxima
 
     n_systems = sum(family.pairs.n_systems for family in families)
@@ -114,10 +114,10 @@ def resample_maxima(families: Sequence[PooledErrors], options: TestOptions) -> F
     return np.sort(np.concatenate(map_in_threads(find_maxima, slices, options.jobs)))
 
 
-def divide_by_errors(largest: Floats, errors: Floats) -> Floats:
+def divide_by_errors(differences: Floats, errors: Floats) -> Floats:
     """Divide by the standard errors of resamples; an error of 0 makes the statistic infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(errors == 0, np.inf, largest / errors))
+        return np.asarray(np.where(errors == 0, np.inf, differences / errors))
 
 
 def compute_max_statistic_pvalues(statistic: Floats, maxima: Floats) -> Floats:

@@ -102,10 +102,8 @@ def compute_normal_medians(n: int) -> Floats:
     return np.asarray(ndtri(positions))
 
 
+# With this many topics, tests of means are robust to non-normality (Mendenhall and Sincich, 2012).
 ENOUGH_TOPICS = 20
-"""With at least this many topics, tests of means are robust to non-normality (Mendenhall and
-Sincich, 2012)."""
-
 MAX_VALUE = 1e300  # sums of larger values may overflow
 
 
@@ -123,8 +121,7 @@ class Assumptions(Result):
     additivity
         Tukey's test of non-additivity, with one degree of freedom.
     skewness, kurtosis
-        Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN if all residuals
-        are equal.
+        Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN for equal residuals.
     ordered_residuals, quantiles
         The residuals in ascending order, and the medians of the order statistics of a standard
         normal sample of that size: the points of a quantile-quantile plot.
@@ -273,23 +270,23 @@ def check_assumptions(
     Assumptions(50 topics, 4 systems; alpha 0.05; rejected: normal errors, equal variances, ...)
     """
     e, predicted = _check_arrays(residuals, fitted, alpha)
-    flat = e[~np.isnan(e)]
-    ordered_residuals = np.sort(flat)
+    flat_residuals = e[~np.isnan(e)]
+    ordered_residuals = np.sort(flat_residuals)
     residuals_by_system = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; powers of very large or small residuals would be out of range.
-    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
-    e, flat = e / unit, flat / unit
+    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat_residuals).max())[1]), 1023))
+    e, flat_residuals = e / unit, flat_residuals / unit
     predicted = None if predicted is None else predicted / unit
     columns = [column / unit for column in residuals_by_system]
     skewness = kurtosis = np.nan
     reason = "tests of normality and of variances, as all residuals are equal"
     tests: list[Check | str] = [reason] * 3
     if np.ptp(ordered_residuals) > 0:
-        centred = flat - flat.mean()
-        variance = (centred**2).mean()
-        skewness = float((centred**3).mean() / variance**1.5)
-        kurtosis = float((centred**4).mean() / variance**2 - 3)
-        tests = [compute_normality_test(flat), *compute_variance_tests(columns, e)]
+        centred_residuals = flat_residuals - flat_residuals.mean()
+        variance = (centred_residuals**2).mean()
+        skewness = float((centred_residuals**3).mean() / variance**1.5)
+        kurtosis = float((centred_residuals**4).mean() / variance**2 - 3)
+        tests = [compute_normality_test(flat_residuals), *compute_variance_tests(columns, e)]
     tests.append(compute_additivity_test(e, predicted))
     variances = [
         column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_by_system
@@ -305,12 +302,12 @@ def check_assumptions(
         skewness=skewness,
         kurtosis=kurtosis,
         ordered_residuals=ordered_residuals,
-        quantiles=compute_normal_medians(flat.size),
+        quantiles=compute_normal_medians(flat_residuals.size),
         variances=np.array(variances),
         n_topics=e.shape[0],
         n_systems=e.shape[1],
         alpha=alpha,
-        is_balanced=flat.size == e.size,
+        is_balanced=flat_residuals.size == e.size,
         skipped_tests=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
     )
 
@@ -328,9 +325,9 @@ def _check_arrays(
             f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
         )
     for values in (e, predicted):
-        if values is not None and (largest := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
+        if values is not None and (peak := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
             raise CranfieldError(
-                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {largest:g}"
+                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {peak:g}"
             )
     n_residuals = int((~np.isnan(e)).sum())
     if n_residuals < 3:
@@ -340,6 +337,6 @@ def _check_arrays(
     if predicted is not None:
         # Residuals that are rounding errors become 0.
         with np.errstate(over="ignore"):
-            largest = np.nanmax(np.abs(e + predicted), initial=0.0)
-        e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)
+            peak = np.nanmax(np.abs(e + predicted), initial=0.0)
+        e = np.where(np.abs(e) <= ROUNDING * peak, 0.0, e)
     return e, predicted

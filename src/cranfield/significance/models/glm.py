@@ -314,8 +314,7 @@ class GlmComparison(TableResult):
     model, correction, alpha
         Text form of the model, name of the correction, and significance level.
     n_topics, deviance, scale, df
-        Number of topics of the fit, deviance, estimated scale, and degrees of freedom of the
-        residuals.
+        Number of topics of the fit, deviance, estimated scale, and residual degrees of freedom.
     f, pvalue
         F test that all systems are equal.
     notes
@@ -390,8 +389,7 @@ def compare_glm(
     PolicyError
         For an unknown family, link or correction.
     CranfieldError
-        For scores below 0 or above 1, missing or too few scores, and if the model does not
-        converge.
+        For scores below 0 or above 1, missing or too few scores, or a model that does not converge.
 
     Notes
     -----

@@ -127,10 +127,10 @@ class RandomGroups:
         if not self.deviations.any():
             return 0.0
         deviance, _ = self._profile(VARIANCE_RATIOS, products)
-        best = int(deviance.argmin())
-        if best == VARIANCE_RATIOS.size - 1:
+        best_index = int(deviance.argmin())
+        if best_index == VARIANCE_RATIOS.size - 1:
             return np.inf
-        low, high = VARIANCE_RATIOS[max(best - 1, 0)], VARIANCE_RATIOS[best + 1]
+        low, high = VARIANCE_RATIOS[max(best_index - 1, 0)], VARIANCE_RATIOS[best_index + 1]
 
         def compute_slope(ratio: float) -> float:
             return float(self._profile(np.array([ratio]), products)[1][0])
@@ -140,7 +140,7 @@ class RandomGroups:
             from scipy.optimize import brentq
 
             return float(brentq(compute_slope, low, high, xtol=1e-300, rtol=1e-14))
-        return float(VARIANCE_RATIOS[best])
+        return float(VARIANCE_RATIOS[best_index])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
         """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
@@ -160,12 +160,12 @@ class RandomGroups:
         """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the error variance is 1."""
         n, p, w, sum_w = self.counts, self.n_samples, weights, weights.sum()
         proportions = w / sum_w
-        centred = products - (products @ proportions)[:, None]
-        centred = centred - proportions @ centred
+        centred_products = products - (products @ proportions)[:, None]
+        centred_products = centred_products - proportions @ centred_products
         # First derivatives of the weights by the variances; derivatives of the deviance by weights.
         jacobian = -np.stack([w**2, w**2 / n])
-        slope = p * (1 / sum_w - 1 / w) + np.diag(centred)
-        hessian = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
+        slope = p * (1 / sum_w - 1 / w) + np.diag(centred_products)
+        hessian = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred_products / sum_w
         # Second derivatives of the weights by the variances, times the slope.
         second_order = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
         information = jacobian @ hessian @ jacobian.T + second_order[[[0, 1], [1, 2]]]
@@ -408,19 +408,19 @@ class Refits:
     def draw(cls, residuals: Floats, options: TestOptions) -> Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         n_topics, n_systems, n_shards = residuals.shape
-        flat = residuals.ravel()
+        cells = residuals.ravel()
         # Exact for twice the number of terms, so that differences of two sums are exact, too.
-        integers, unit = as_integers(flat, 2 * flat.size)
-        integer_squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        integers, unit = as_integers(cells, 2 * cells.size)
+        integer_squares, square_unit = as_integers((integers * unit) ** 2, cells.size)
         effects = np.empty((n_systems, options.resamples))
         root_ms_errors = np.empty(options.resamples)
-        slices = list(slice_rows(options.resamples, flat.size, DRAWS_PER_BLOCK))
+        slices = list(slice_rows(options.resamples, cells.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
             rng = make_stream(options.seed, k)
             rows = slices[k]
             shape = (rows.stop - rows.start, n_systems, n_topics, n_shards)
-            draws = rng.integers(0, flat.size, size=shape)
+            draws = rng.integers(0, cells.size, size=shape)
             values = integers[draws]
             system_sums = values.sum(axis=(2, 3))
             total_ss = integer_squares[draws].sum(axis=(1, 2, 3)) * square_unit
@@ -432,7 +432,7 @@ class Refits:
                 explained_ss = (
                     sum_exact_squares(values.sum(axis=(1, 3)), unit) / n_systems
                     + sum_exact_squares(system_sums, unit) / n_topics
-                    - sum_exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
+                    - sum_exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / cells.size
                 )
                 df = (n_topics - 1) * (n_systems - 1)
             effects[:, rows] = system_sums.T * (unit / (n_topics * n_shards))

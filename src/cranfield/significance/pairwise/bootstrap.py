@@ -163,14 +163,14 @@ def make_resampler(
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
-    extreme = -np.inf if options.alternative == "less" else np.inf
+    extreme_value = -np.inf if options.alternative == "less" else np.inf
 
     def resample(block: Pairs) -> Floats:
         means, variances = CentredPairs(block).rows.compute_moments(counts)
         if not is_studentised:
             return means
         variances /= pairs.n_topics
-        return np.where(variances == 0, extreme, studentise(means, variances))
+        return np.where(variances == 0, extreme_value, studentise(means, variances))
 
     return resample
 
@@ -208,7 +208,7 @@ def bootstrap_median_test(pairs: Pairs, options: TestOptions) -> Outcome:
         in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n), or 2^-n
         in a one-sided test.
     """
-    centred = resample_medians(pairs, options)
+    errors = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
     model = SystemModel(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
@@ -216,25 +216,25 @@ def bootstrap_median_test(pairs: Pairs, options: TestOptions) -> Outcome:
     difference = model.subtract(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     n_extreme = count_extreme(
-        pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
+        pairs, difference, lambda block: block.subtract(errors), options, rtol=RELATIVE_TOLERANCE
     )
     _, _, n_zeros = pairs.compute_moments()
-    smallest = compute_min_flip_pvalue(pairs.n_topics, options)
+    min_pvalue = compute_min_flip_pvalue(pairs.n_topics, options)
     return Outcome(
         statistic=difference,
-        pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), smallest),
+        pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), min_pvalue),
         effect=standardise_difference(difference, (third_quartile - first_quartile).mean()),
         interval=partial(
             bound_by_sign_flips,
-            partial(bound_median, pairs, difference, centred, options),
-            smallest,
+            partial(bound_median, pairs, difference, errors, options),
+            min_pvalue,
             options,
         ),
         n=np.full(len(pairs), pairs.n_topics),
         n_zeros=n_zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
-        smallest_pvalues=np.full(len(pairs), smallest),
+        smallest_pvalues=np.full(len(pairs), min_pvalue),
     )
 
 
@@ -246,8 +246,8 @@ def resample_medians(pairs: Pairs, options: TestOptions) -> Floats:
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
         cumulative = np.cumsum(counts[:, order], axis=1)
-        ascending = scores[order]
-        lower, upper = (ascending[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
+        ascending_scores = scores[order]
+        lower, upper = (ascending_scores[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
         return np.asarray((lower + upper) / 2 - np.median(scores))
 
     columns = list(np.ascontiguousarray(pairs.values.T))
@@ -255,13 +255,13 @@ def resample_medians(pairs: Pairs, options: TestOptions) -> Floats:
 
 
 def bound_median(
-    pairs: Pairs, difference: Floats, centred: Floats, options: TestOptions, level: Level
+    pairs: Pairs, difference: Floats, errors: Floats, options: TestOptions, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
     rank = find_bound_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.iterate_blocks(options.resamples):
-        draws = np.sort(orient(block.subtract(centred), options.alternative))
+        draws = np.sort(orient(block.subtract(errors), options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
         half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE_TOLERANCE), np.inf)
@@ -269,12 +269,12 @@ def bound_median(
 
 
 def bound_by_sign_flips(
-    interval: IntervalFunction, smallest: float, options: TestOptions, level: Level
+    interval: IntervalFunction, min_pvalue: float, options: TestOptions, level: Level
 ) -> Bounds:
     """Return unbounded intervals where the smallest p-value of sign flips is not significant."""
     low, high = interval(level)
     tail = (1 - np.asarray(level)) / (1 if options.is_two_sided else 2)
-    is_possible = smallest <= tail * (1 + 1e-9)
+    is_possible = min_pvalue <= tail * (1 + 1e-9)
     return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
 
 
@@ -287,15 +287,15 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outco
     assumes: topics are a random sample of at least a dozen
     source: Westfall and Young (1993)
     """
-    centred = resample_medians(pairs, options)
-    maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
-    difference, smallest = outcome.statistic, compute_min_flip_pvalue(pairs.n_topics, options)
+    errors = resample_medians(pairs, options)
+    maxima = np.sort(find_largest_difference(pairs, errors, options.alternative))
+    difference, min_pvalue = outcome.statistic, compute_min_flip_pvalue(pairs.n_topics, options)
     pvalue = compute_max_statistic_pvalues(orient(difference, options.alternative), maxima)
     interval = partial(bound_simultaneously, difference, 1.0, maxima, options)
     return replace(
         outcome,
-        pvalue=np.maximum(pvalue, smallest),
-        interval=partial(bound_by_sign_flips, interval, smallest, options),
+        pvalue=np.maximum(pvalue, min_pvalue),
+        interval=partial(bound_by_sign_flips, interval, min_pvalue, options),
         interval_kind=ALL_PAIRS,
     )
 
@@ -406,14 +406,14 @@ def bound_by_welch(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
         n = int(sizes[system])
         scores = values[:n, system]
         noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), MIN_DIFFERENCE)
-        centred = scores - scores.mean()
-        if np.abs(centred).max() <= noise:
-            centred = np.zeros(n)
-        observed_squared_errors[system] = centred @ centred / (n - 1) / n
+        centred_scores = scores - scores.mean()
+        if np.abs(centred_scores).max() <= noise:
+            centred_scores = np.zeros(n)
+        observed_squared_errors[system] = centred_scores @ centred_scores / (n - 1) / n
         # One random stream for each system, so that results do not depend on threads.
         rng = make_stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(rng, resamples, n):
-            mean, variance = CentredRows(centred[None], noise).compute_moments(counts)
+            mean, variance = CentredRows(centred_scores[None], noise).compute_moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     map_in_threads(resample_system, list(range(n_systems)), options.jobs)

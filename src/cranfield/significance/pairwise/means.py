@@ -195,10 +195,10 @@ def welch_test(pairs: Pairs, options: TestOptions) -> Outcome:
 def _compare_unpaired(pairs: Pairs, options: TestOptions, *, is_pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
-    centred = pairs.values - mean
-    largest = np.nanmax(np.abs(pairs.values), axis=0)
-    is_constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
-    ss = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
+    centred_scores = pairs.values - mean
+    largest_scores = np.nanmax(np.abs(pairs.values), axis=0)
+    is_constant = np.nanmax(np.abs(centred_scores), axis=0) <= ROUNDING * largest_scores
+    ss = np.where(is_constant, 0.0, np.nansum(centred_scores**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = counts[i], counts[j]
     difference = pairs.compute_mean_differences(mean)
@@ -275,10 +275,10 @@ def randomisation_test(pairs: Pairs, options: TestOptions) -> Outcome:
         integers, _ = as_integers(pairs.values, 2 * n)
         # The sum of a pair's signed differences is the difference of the systems' signed sums.
         sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
-        observed = pairs.subtract(integers.sum(axis=0))
+        observed_sums = pairs.subtract(integers.sum(axis=0))
         # Sums that differ by less than the rounding of their terms are equal.
         n_extreme = count_extreme(
-            pairs, observed, lambda block: block.subtract(sums), options, atol=2.0 * n
+            pairs, observed_sums, lambda block: block.subtract(sums), options, atol=2.0 * n
         )
         pvalue = estimate_pvalues(n_extreme, options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
@@ -354,8 +354,7 @@ def bound_by_subsets(
     If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
     large if and only if the mean of the subset is at most the shift. In a two-sided test, it
     becomes at most minus the observed sum if and only if the mean of the other topics is at most
-    the shift. A bound is the mean of a certain rank, over all subsets (`has_all_subsets`) or those
-    drawn.
+    the shift. A bound is the mean of a certain rank among all subsets, or among drawn subsets.
     """
     n = pairs.n_topics
     low, high = make_infinite_bounds(len(pairs))

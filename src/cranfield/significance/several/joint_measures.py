@@ -344,9 +344,9 @@ def _compare_jointly(
     # P-values of constant differences do not depend on the seed.
     random_pvalues = np.where(is_constant, np.nan, pvalues)
     notes += describe_borderline(random_pvalues, np.ones(pvalues.size), name_comparison, options)
-    smallest = float(compute_smallest_pvalue(maxima)[0])
-    if min(smallest, pvalues.min()) > options.alpha:
-        notes.append(describe_unreachable(smallest, n_topics, options))
+    smallest_pvalue = float(compute_smallest_pvalue(maxima)[0])
+    if min(smallest_pvalue, pvalues.min()) > options.alpha:
+        notes.append(describe_unreachable(smallest_pvalue, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name
@@ -364,9 +364,9 @@ def _resample_families(
 ) -> tuple[Sequence[PooledErrors | CentredPairs], Floats, Floats]:
     """Return a family for the pairs of each measure, p-values, and the maxima of resamples."""
     if correction == "bootstrap-tukey":
-        pooled = [PooledErrors(pairs) for pairs in pairs_of_families]
-        maxima = resample_maxima(pooled, options)
-        t = np.abs(np.concatenate([family.t for family in pooled]))
-        return pooled, compute_max_statistic_pvalues(t, maxima), maxima
-    centred = [CentredPairs(pairs) for pairs in pairs_of_families]
-    return centred, *step_down(centred, options)
+        pooled_families = [PooledErrors(pairs) for pairs in pairs_of_families]
+        maxima = resample_maxima(pooled_families, options)
+        t = np.abs(np.concatenate([family.t for family in pooled_families]))
+        return pooled_families, compute_max_statistic_pvalues(t, maxima), maxima
+    centred_families = [CentredPairs(pairs) for pairs in pairs_of_families]
+    return centred_families, *step_down(centred_families, options)

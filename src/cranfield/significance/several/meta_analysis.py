@@ -184,12 +184,12 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
-    best = np.empty(len(y), dtype=np.intp)
+    best_index = np.empty(len(y), dtype=np.intp)
     for rows in slice_rows(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK_VALUES):
         log_likelihood = _compute_log_likelihood(
             z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None]
         )
-        best[rows] = log_likelihood.argmax(axis=1)
+        best_index[rows] = log_likelihood.argmax(axis=1)
 
     def compute_slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
@@ -198,8 +198,8 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (sum_of_weights - sum_of_squares / sum_of_weights))
 
-    low = LIKELIHOOD_GRID[np.maximum(best - 1, 0)]
-    high = LIKELIHOOD_GRID[np.minimum(best + 1, LIKELIHOOD_GRID.size - 1)]
+    low = LIKELIHOOD_GRID[np.maximum(best_index - 1, 0)]
+    high = LIKELIHOOD_GRID[np.minimum(best_index + 1, LIKELIHOOD_GRID.size - 1)]
     return np.asarray(np.where(span > 0, _find_root(compute_slope, low, high) * unit**2, 0.0))
 
 
@@ -500,8 +500,7 @@ def meta_analysis(
     Raises
     ------
     PolicyError
-        For an unknown option or baseline, fewer than two collections, or measures that cannot be
-        pooled.
+        For an invalid option, fewer than two collections, or measures that cannot be pooled.
     CranfieldError
         For missing or infinite scores, and if no collection has both systems of a pair.
 
@@ -529,15 +528,15 @@ def meta_analysis(
             f" {supported}"
         )
     options = TestOptions(alpha=alpha, resamples=resamples, seed=seed)
-    common = match_pairs(collections, baseline, missing)
-    if not standardised and len({*common.measures}) > 1:
-        names = ", ".join(map(quote, dict.fromkeys(common.measures)))
+    common_pairs = match_pairs(collections, baseline, missing)
+    if not standardised and len({*common_pairs.measures}) > 1:
+        names = ", ".join(map(quote, dict.fromkeys(common_pairs.measures)))
         raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
-    topics = np.array(common.n_topics)
+    topics = np.array(common_pairs.n_topics)
     # The bias correction of standardised differences requires three topics.
-    has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
-    difference = np.where(has_error, common.mean, np.nan)
-    deviation = np.where(has_error, common.deviation, np.nan)
+    has_error = (common_pairs.deviation > 0) & (topics > (2 if standardised else 1))
+    difference = np.where(has_error, common_pairs.mean, np.nan)
+    deviation = np.where(has_error, common_pairs.deviation, np.nan)
     if standardised:
         difference *= compute_bias_correction(topics - 1.0) / deviation
         standard_error = np.sqrt(1 / topics + difference**2 / (2 * topics))
@@ -557,10 +556,10 @@ def meta_analysis(
     t = standardise_difference(pooled.estimate, pooled.error)
     pvalue = np.where(is_pooled, compute_difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, compute_interval, pooled.n_collections)
-    pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
-    corrected = adjustment.run(outcome, pairs, options)
+    pairs = Pairs(np.empty((0, len(common_pairs.systems))), common_pairs.first, common_pairs.second)
+    corrected_outcome = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(
-        pairs=common,
+        pairs=common_pairs,
         difference=difference,
         error=standard_error,
         pooled=pooled,
@@ -570,13 +569,13 @@ def meta_analysis(
         correction=adjustment.name,
         alpha=alpha,
         raw_pvalues=pvalue,
-        adjusted_pvalues=corrected.pvalue,
-        interval=corrected.interval(1 - alpha),
-        interval_kind=corrected.interval_kind,
+        adjusted_pvalues=corrected_outcome.pvalue,
+        interval=corrected_outcome.interval(1 - alpha),
+        interval_kind=corrected_outcome.interval_kind,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
-        notes=(*common.notes, *_describe_exclusions(common, has_error, pooled)),
+        notes=(*common_pairs.notes, *_describe_exclusions(common_pairs, has_error, pooled)),
     )
 
 

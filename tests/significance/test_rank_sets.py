@@ -96,3 +96,14 @@ def test_advised_corrections_need_no_baseline() -> None:
     advised = str(refused.value).partition("one of: ")[2].partition(";")[0].split(", ")
     for correction in advised:
         assert len(cf.compare(scores, correction=correction).rank_sets().rank) == 3
+
+
+@pytest.mark.parametrize(
+    ("correction", "assumes"), [("bootstrap-tukey", False), ("tukey", False), ("holm", True)]
+)
+def test_only_some_corrections_assume_the_signs(correction: str, assumes: bool) -> None:
+    """Simultaneous intervals control directional errors; step-down corrections may not."""
+    found = cf.compare(normal_scores(50), test="anova-2", correction=correction)
+    (legend, *_) = found.tables()[0].notes
+    assert ("right sign" in legend) == assumes
+    assert any("right sign" in note for note in found.rank_sets().notes) == assumes

@@ -276,7 +276,7 @@ REFUSALS: Refusals = {
         (lambda: room.fit_simulator(PAIR).draw(5, -1), "seed must be"),
         (lambda: room.fit_simulator(PAIR).select(["w"]), "indices"),
         (lambda: room.fit_simulator(scored([[1e308], [-1e308]] * 3)), "1e\\+100"),
-        (lambda: room.Resampled(PAIR.values).draw("x", 1), "topics must be"),
+        (lambda: room.Resampled(PAIR.values).draw("x", 1), "n_topics must be"),
     ],
     "clusters": [
         (lambda: aggregate_clusters(SOME, dict.fromkeys(SOME.topics[:-1], "1")), "'q19'"),

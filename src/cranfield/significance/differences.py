@@ -80,12 +80,12 @@ class Pairs:
     def map_blocks(
         self,
         function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
-        numbers_per_pair: int | None = None,
+        n_per_pair: int | None = None,
         max_numbers: int = BLOCK_VALUES,
         jobs: int | None = 1,
     ) -> list[NDArray[Any]]:
         """Concatenate the arrays by pair that a function returns for each block of pairs."""
-        blocks = self.iterate_blocks(numbers_per_pair, max_numbers)
+        blocks = self.iterate_blocks(n_per_pair, max_numbers)
         parts = map_in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
@@ -102,10 +102,10 @@ class Pairs:
         return mean, deviation, n_zeros
 
     def iterate_blocks(
-        self, numbers_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
+        self, n_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
         """Yield blocks of at most `max_numbers` numbers; a pair has one per topic by default."""
-        for rows in slice_rows(len(self), numbers_per_pair or self.n_topics, max_numbers):
+        for rows in slice_rows(len(self), n_per_pair or self.n_topics, max_numbers):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 

@@ -117,7 +117,7 @@ CORRECTIONS: Registry[Correction] = Registry(
     corrections.pvalue_corrections corrections.studentised corrections.resampled pairwise.bootstrap
     """,
     package="cranfield.significance",
-    decorators="declared_correction",
+    decorators="register_correction",
     reasons={"nemenyi": "for Nemenyi's test use the test friedman with the correction tukey"},
 )
 """Corrections by name."""
@@ -130,7 +130,7 @@ of times; by default they use `TestInfo.correction`, as the papers do.
 """
 
 
-def declared_correction(name: str, **properties: Any) -> Callable[[Corrector], Corrector]:
+def register_correction(name: str, **properties: Any) -> Callable[[Corrector], Corrector]:
     """Register a function as a correction, with the texts of its docstring."""
 
     def register(function: Corrector) -> Corrector:
@@ -322,7 +322,7 @@ TESTS: Registry[Test] = Registry(
     replicates
     """,
     package="cranfield.significance",
-    decorators="declared_test",
+    decorators="register_test",
 )
 """Tests by name."""
 
@@ -335,7 +335,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 """Names of the default tests, by kind of scores."""
 
 
-def declared_test(
+def register_test(
     name: str, *, fit: Fit | None = None, spec: Spec | None = None, **properties: Any
 ) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test; `fit` fits its model, if it has one."""

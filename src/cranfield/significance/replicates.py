@@ -29,7 +29,7 @@ from cranfield.significance.models.anova_table import (
     make_table,
 )
 from cranfield.significance.prepare import as_scores, check_squarable
-from cranfield.significance.registry import TestOptions, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 
 def group_replicates(scores: Any, replicates: Any = None) -> Scores:
@@ -363,7 +363,7 @@ def _describe_variances(table: AnovaTable, component: str, reduction: float) -> 
     )
 
 
-@declared_test(
+@register_test(
     "independent-replicates",
     fit=lambda values: fit_independent_replicates(values)[1],
     error="two-way ANOVA error of topic means over replicates",
@@ -400,7 +400,7 @@ def independent_replicates_test(pairs: Pairs, options: TestOptions) -> Outcome:
     )
 
 
-@declared_test(
+@register_test(
     "shared-replicates",
     fit=lambda values: fit_shared_replicates(values)[1],
     samples_topics=False,

@@ -278,11 +278,11 @@ class Resampled:
         shifts = as_numbers(means, "means") - self.means
         return replace(self, values=self.values + shifts.reshape(-1, *[1] * (self.values.ndim - 2)))
 
-    def draw(self, topics: int, seed: int, *key: int) -> Floats:
+    def draw(self, n_topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
-        check_integer("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
+        check_integer("n_topics", n_topics, 1, _MAX_SCORES // max(1, self.values[0].size))
         check_integer("seed", seed, 0)
-        return self.values[make_stream(seed, *key).integers(len(self.values), size=topics)]
+        return self.values[make_stream(seed, *key).integers(len(self.values), size=n_topics)]
 
 
 COPULAS = ("gaussian", "t", "empirical")
@@ -425,31 +425,31 @@ class Simulator:
             ranks=None if self.ranks is None else self.ranks[:, subset],
         )
 
-    def draw(self, topics: int, seed: int, *key: int) -> Floats:
+    def draw(self, n_topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream.
 
         The result has shape (topics, systems). Topics are independent: to draw several data sets
         at once, draw all their topics and reshape.
         """
-        check_integer("topics", topics, 1)
+        check_integer("n_topics", n_topics, 1)
         check_integer("seed", seed, 0)
         rng = make_stream(seed, *key)
         if self.ranks is not None:
-            real_topic, offset = rng.random((topics, 2)).T
+            real_topic, offset = rng.random((n_topics, 2)).T
             n = len(self.ranks)
             ranks = self.ranks[(real_topic * n).astype(int)]
             return self._compute_quantiles((ranks + offset[:, None]) / n)
-        weights = rng.normal(size=(topics, len(self.normal_scores)))
+        weights = rng.normal(size=(n_topics, len(self.normal_scores)))
         # A matrix product by BLAS would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
         if self.shrinkage:
-            common = rng.normal(size=(topics, 1)) * np.sqrt(self._mean_correlation)
-            independent = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
+            common_part = rng.normal(size=(n_topics, 1)) * np.sqrt(self._mean_correlation)
+            independent_part = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
-            normal += np.sqrt(self.shrinkage) * (common + independent)
+            normal += np.sqrt(self.shrinkage) * (common_part + independent_part)
         probabilities = ndtr(normal)
         if self.df is not None:
-            scale = np.sqrt(rng.chisquare(self.df, size=(topics, 1)) / self.df)
+            scale = np.sqrt(rng.chisquare(self.df, size=(n_topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
         return self._compute_quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 

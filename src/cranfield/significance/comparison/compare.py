@@ -107,8 +107,8 @@ def compare(
         and `independent-replicates`; for other models of all systems Tukey's HSD, or in an ANOVA
         with one baseline Dunnett's test; the randomised Tukey HSD for the randomisation test,
         bootstrap max-T for the test `bootstrap`, `bootstrap-max` for medians, Benjamini and
-        Hochberg's method for bootstrap ANOVA; and Holm's method for other tests, and instead of
-        corrections that do not apply to baselines or to one-sided tests.
+        Hochberg's method for bootstrap ANOVA; and Holm's method for other tests, and where these
+        corrections do not apply (baselines, one-sided tests, or unequal numbers of scores).
     statistic
         Statistic of the topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
         log scores, where scores below 1e-5 become 1e-5; or `median`, by the test

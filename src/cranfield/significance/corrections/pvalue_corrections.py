@@ -20,7 +20,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
 )
-from cranfield.significance.registry import CORRECTIONS, TestOptions, declared_correction
+from cranfield.significance.registry import CORRECTIONS, TestOptions, register_correction
 
 
 def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
@@ -44,7 +44,7 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     return out
 
 
-@declared_correction("none", aliases=("uncorrected",), controls="each comparison")
+@register_correction("none", aliases=("uncorrected",), controls="each comparison")
 def uncorrected(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""not corrected for multiple comparisons.
 
@@ -53,7 +53,7 @@ def uncorrected(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome
     return outcome
 
 
-@declared_correction("bonferroni", aliases=("bonf",), multiplies_pvalues=True)
+@register_correction("bonferroni", aliases=("bonf",), multiplies_pvalues=True)
 def bonferroni(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bonferroni's correction.
 
@@ -107,7 +107,7 @@ SIGNIFICANT_PAIRS = (
 """Kind of intervals that control the false coverage rate."""
 
 
-@declared_correction("holm", aliases=("holm-bonferroni",), multiplies_pvalues=True)
+@register_correction("holm", aliases=("holm-bonferroni",), multiplies_pvalues=True)
 def holm(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Holm's correction.
 
@@ -120,7 +120,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     return _correct("holm", outcome, bound_by_bonferroni)
 
 
-@declared_correction("sidak", aliases=("šidák",), multiplies_pvalues=True)
+@register_correction("sidak", aliases=("šidák",), multiplies_pvalues=True)
 def sidak(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Sidak's correction.
 
@@ -131,7 +131,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     return _correct("sidak", outcome, bound_by_sidak, SIDAK)
 
 
-@declared_correction("hommel")
+@register_correction("hommel")
 def hommel(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Hommel's correction.
 
@@ -144,7 +144,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     return _correct("hommel", outcome, bound_by_bonferroni)
 
 
-@declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
+@register_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Benjamini and Hochberg's correction.
 
@@ -156,7 +156,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: TestOptions) -> 
     return _correct("bh", outcome, bound_selected, SIGNIFICANT_PAIRS)
 
 
-@declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
+@register_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Benjamini and Yekutieli's correction.
 

@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import TestOptions, declared_correction
+from cranfield.significance.registry import TestOptions, register_correction
 from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
@@ -131,7 +131,7 @@ def compute_smallest_pvalue(maxima: Floats) -> Floats:
     return compute_max_statistic_pvalues(np.array([np.finfo(float).max]), maxima)
 
 
-@declared_correction(
+@register_correction(
     "bootstrap-tukey",
     aliases=("bootstrapped-tukey", "tukey-bootstrap"),
     families=("anova",),
@@ -227,7 +227,7 @@ class CentredPairs:
         return studentise(mean, variance)
 
 
-@declared_correction(
+@register_correction(
     "bootstrap-max-t",
     aliases=("romano-wolf",),
     families=("t", "bootstrap"),
@@ -307,7 +307,7 @@ def step_down_pvalues(
     return pvalue, np.sort(np.concatenate(maxima))
 
 
-@declared_correction(
+@register_correction(
     "max-t",
     aliases=("westfall-young", "maxt"),
     families=("t", "randomisation"),
@@ -364,7 +364,7 @@ def adjust_by_max_t(pairs: Pairs, options: TestOptions) -> Floats:
 BLOCK_SCORES = 2**20
 
 
-@declared_correction(
+@register_correction(
     "randomised-tukey",
     aliases=("randomized-tukey", "randomised-tukey-hsd", "randomized-tukey-hsd"),
     families=("randomisation",),

@@ -31,7 +31,7 @@ from cranfield.significance.differences import (
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import TestOptions, declared_correction
+from cranfield.significance.registry import TestOptions, register_correction
 
 Tail = Callable[[Floats], Floats]
 DEGREE = 20  # degree of the Chebyshev polynomial on each panel
@@ -257,7 +257,7 @@ def _check_arguments(n_groups: int, df: float) -> None:
     check_number("df", df, above=0, maximum=np.inf)
 
 
-@declared_correction(
+@register_correction(
     "dunnett",
     families=("anova",),
     requires_one_baseline=True,
@@ -355,7 +355,7 @@ def _compute_maximum_cdf(t: Floats, n_comparisons: int, df: float) -> Floats:
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
-@declared_correction(
+@register_correction(
     "tukey",
     aliases=("hsd", "tukey-hsd"),
     families=("anova", "glm", "ranks"),

@@ -30,7 +30,7 @@ from cranfield.significance.differences import (
     rank_rows,
 )
 from cranfield.significance.models.anova_table import AnovaTable, compute_sphericity, make_table
-from cranfield.significance.registry import TestOptions, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
@@ -292,7 +292,7 @@ ERROR_EFFECT: dict[str, Any] = {
 """Declarations of tests with effect sizes in units of the error."""
 
 
-@declared_test(
+@register_test(
     "anova-1",
     aliases=("md1", "anova-one-way"),
     fit=lambda values: fit_one_way(values)[1],
@@ -315,7 +315,7 @@ def one_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return compare_by_analysis(fit_one_way, pairs, options, is_paired=False)
 
 
-@declared_test(
+@register_test(
     "anova-2",
     aliases=("anova", "md2", "anova-two-way"),
     fit=fit_two_way_model,
@@ -346,7 +346,7 @@ def two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return compare_by_analysis(fit_two_way, pairs, options)
 
 
-@declared_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
+@register_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
 def fake_two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     """Fake two-way ANOVA (MD2f).
 
@@ -355,7 +355,7 @@ def fake_two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return reject_all(fit_two_way, pairs, options)
 
 
-@declared_test(
+@register_test(
     "anova-3f",
     aliases=("md3f",),
     fit=lambda values: fit_three_way(values)[1],
@@ -383,7 +383,7 @@ class Omnibus:
     n_duplicates: int = 0  # scores that equal an earlier score of their ranking, within rounding
 
 
-@declared_test(
+@register_test(
     "kruskal-wallis",
     aliases=("kruskal",),
     family="ranks",
@@ -430,7 +430,7 @@ def kruskal_wallis_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return compare_by_model(model, pairs, options, is_paired=False, details={"omnibus": omnibus})
 
 
-@declared_test(
+@register_test(
     "friedman",
     aliases=("nemenyi",),
     family="ranks",

@@ -36,7 +36,7 @@ from cranfield.significance.differences import (
     standardise_difference,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, Test, TestOptions, declared_test, find_test
+from cranfield.significance.registry import CORRECTIONS, Test, TestOptions, find_test, register_test
 from cranfield.tabular import format_pvalue
 
 Function = Callable[[Floats], Floats]
@@ -239,7 +239,7 @@ class GlmFit:
     pvalue: float
 
 
-@declared_test(
+@register_test(
     "glm",
     aliases=("generalised-linear-model", "generalized-linear-model"),
     spec=GeneralisedLinearModel(),

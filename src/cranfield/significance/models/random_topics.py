@@ -41,7 +41,7 @@ from cranfield.significance.models.anova_table import (
     compute_sphericity,
     make_table,
 )
-from cranfield.significance.registry import TestOptions, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -191,7 +191,7 @@ def fit_random_topics_model(values: Floats) -> SystemModel:
     return fit_two_way_model(values.mean(axis=2))
 
 
-@declared_test(
+@register_test(
     "random-topics",
     aliases=("mixed", "anova-random"),
     fit=fit_random_topics_model,
@@ -225,7 +225,7 @@ def random_topics_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return compare_by_analysis(fit_random_topics, pairs, options)
 
 
-@declared_test(
+@register_test(
     "anova-3",
     aliases=("md3", "anova-three-way"),
     fit=lambda values: fit_three_way(values)[1],
@@ -334,7 +334,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, SystemModel]:
     return table, SystemModel(means, n_topics * fit.variance, counts, fit.df)
 
 
-@declared_test(
+@register_test(
     "bootstrap-anova",
     aliases=("banova",),
     family="bootstrap",

@@ -30,7 +30,7 @@ from cranfield.significance.differences import (
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import TestOptions, declared_correction, declared_test
+from cranfield.significance.registry import TestOptions, register_correction, register_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -48,7 +48,7 @@ from cranfield.significance.resampling import (
 )
 
 
-@declared_test(
+@register_test(
     "bootstrap",
     aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
@@ -80,7 +80,7 @@ def bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return _bootstrap_pairs(pairs, options, is_studentised=True)
 
 
-@declared_test(
+@register_test(
     "bootstrap-shift",
     aliases=("shift-bootstrap",),
     family="bootstrap",
@@ -175,7 +175,7 @@ def make_resampler(
     return resample
 
 
-@declared_test(
+@register_test(
     "bootstrap-median",
     family="medians",
     symbol="",
@@ -278,7 +278,7 @@ def bound_by_sign_flips(
     return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
 
 
-@declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, is_random=True)
+@register_correction("bootstrap-max", families=("medians",), resamples_topics=True, is_random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""bootstrap distribution of the largest difference.
 
@@ -304,7 +304,7 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outco
 INTERVAL_KEY = 0
 
 
-@declared_test(
+@register_test(
     "bootstrap-unpaired",
     aliases=("unpaired-bootstrap",),
     family="bootstrap",

@@ -24,7 +24,7 @@ from cranfield.significance.differences import (
     select_by_rank,
     standardise_difference,
 )
-from cranfield.significance.registry import TestInfo, TestOptions, declared_test
+from cranfield.significance.registry import TestInfo, TestOptions, register_test
 from cranfield.significance.resampling import (
     as_integers,
     compute_min_flip_pvalue,
@@ -120,7 +120,7 @@ def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: TestOptions) 
     return np.asarray(np.where(options.is_two_sided & (n == m), 2.0, 1.0) / n_permutations)
 
 
-@declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
+@register_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
 def t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Paired t-test.
 
@@ -148,7 +148,7 @@ def t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return make_t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
 
 
-@declared_test(
+@register_test(
     "t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", is_paired=False
 )
 def unpaired_t_test(pairs: Pairs, options: TestOptions) -> Outcome:
@@ -173,7 +173,7 @@ def unpaired_t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     return _compare_unpaired(pairs, options, is_pooled=True)
 
 
-@declared_test("welch", aliases=("welch-t",), family="t", is_paired=False)
+@register_test("welch", aliases=("welch-t",), family="t", is_paired=False)
 def welch_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Welch's t-test.
 
@@ -228,7 +228,7 @@ MAX_SUBSET_TOPICS = 16  # largest number of topics for intervals that use all su
 MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for such intervals, a few seconds
 
 
-@declared_test(
+@register_test(
     "randomisation",
     aliases=("randomization", "permutation", "fisher"),
     family="randomisation",

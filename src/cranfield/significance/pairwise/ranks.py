@@ -32,7 +32,7 @@ from cranfield.significance.differences import (
     orient,
     rank_rows,
 )
-from cranfield.significance.registry import TestOptions, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 
 def compute_binomial_pvalues(
@@ -163,7 +163,7 @@ SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
 MAX_EXACT = 500  # largest number of topics of the exact test, as the normal is then as accurate
 
 
-@declared_test(
+@register_test(
     "signed-rank", aliases=("wilcoxon", "wilcoxon-signed-rank"), family="order", symbol="W+"
 )
 def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
@@ -324,7 +324,7 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
     return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
 
-@declared_test(
+@register_test(
     "sign",
     family="order",
     symbol="S",
@@ -402,7 +402,7 @@ def bound_median(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
 MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exact distribution
 
 
-@declared_test(
+@register_test(
     "rank-sum",
     aliases=("mann-whitney", "u-test", "wilcoxon-rank-sum"),
     family="order",

@@ -134,6 +134,8 @@ def test_sign_test_with_a_threshold() -> None:
     assert "differences of at most 0.01 count as ties" in found.notes
     assert [limit[0] for limit in found.interval] == pytest.approx([0.02, 0.02])
     assert compare(scores, test="sign").statistic[0] == 10
+    # Equal scores are not claimed where all differences are ties.
+    assert any("by more than 0.5" in n for n in compare(scores, test="sign", threshold=0.5).notes)
 
 
 @pytest.mark.parametrize("topics", [2, 5, 30, 121])

@@ -331,7 +331,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         if system not in self.systems and system in self.topics:
             name = quote(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
-        column = self.require_two_axes(NO_TABLE)[:, find_label(system, self.systems)]
+        values = self.require_two_axes("systems have several scores for a topic, by shard")
+        column = values[:, find_label(system, self.systems)]
         has_score = ~np.isnan(column)
         return dict(zip(compress(self.topics, has_score), column[has_score].tolist(), strict=True))
 
@@ -479,7 +480,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         """
         check_choice("by", by, self.labels)
         if by == "system":
-            self.require_two_axes(NO_TABLE)
+            self.require_two_axes("scores by shard cannot be summarised by system")
         axis = list(self.labels).index(by)
         values = np.moveaxis(self.values, axis, -1)
         averages = Averages(values.reshape(math.prod(values.shape[:-1]), values.shape[-1]))

@@ -64,8 +64,8 @@ class Summary(TableResult):
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "p-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
-            " the baseline, and if both have scores on fewer than 2 topics.",
+            "Uncorrected two-sided p-value of Student's paired t-test, or of exact sign flips if"
+            " differences do not vary; null for the baseline, and with fewer than 2 common topics.",
             pvalue=True,
         ),
     }

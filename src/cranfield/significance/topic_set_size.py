@@ -48,7 +48,7 @@ class TopicsNeeded:
     achieved
         Power with this number of topics; for `interval` the expected width.
     design, power, width, difference, variance, systems, alpha, alternative, epsilon
-        Options of :func:`topics_needed`; None for a power, width or difference without effect.
+        Options of :func:`topics_needed`; an unused power, width or difference is None.
     """
 
     design: str

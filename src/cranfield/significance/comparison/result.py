@@ -199,7 +199,8 @@ class AppliedTest:
             advice = "use more resamples, or another correction"
         elif details.get("exact") or details.get("exact pairs") or self.info.is_always_exact:
             if n_topics == 0:
-                yield "all systems have the same score on every topic, so there is nothing to test"
+                excess = f" by more than {options.threshold:g}" if options.threshold else ""
+                yield f"scores differ{excess} on no topic, so there is nothing to test"
                 return
             min_pvalue = compute_min_flip_pvalue(n_topics, options)
             limitation = f"an exact test of {inflect(n_topics, 'difference')}"

@@ -126,6 +126,8 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
 
 def _check_relative(inputs: _ChecklistInput) -> Decision:
     name = inputs.first_comparison.difference_name
+    if inputs.first_comparison.mean_of == "geometric mean":
+        return AVOIDED, f"each {name} is not a percentage of an arithmetic mean"
     return AVOIDED, f"each {name} is absolute, not a percentage of a mean"
 
 

@@ -118,7 +118,7 @@ class AppliedTest:
             consequence = (
                 "only large differences can be significant"
                 if is_studentised
-                else "p-values of this test, which is not studentised, are too small"
+                else "p-values of this test, which is not studentised, may be too small"
             )
             if not is_unreachable:
                 yield (

@@ -366,10 +366,10 @@ class MetaAnalysis(Result):
             "; infinite with fewer than two collections",
             prefix="predicted ",
         ),
-        "tau": Column("Standard deviation of true differences between collections, or null as Q."),
-        "I^2": Column("Proportion of the variance that is between collections, or null as Q."),
+        "tau": Column("SD of the true differences between collections; null if Q is null."),
+        "I^2": Column("Proportion of the variance that is between collections; null if Q is null."),
         "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
-        "p of Q": Column("p-value of Q, or null as Q.", pvalue=True),
+        "p of Q": Column("p-value of Q; null if Q is null.", pvalue=True),
     }
 
     pairs: CommonPairs

@@ -101,8 +101,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
 
     Among many systems (Dinçer, Macdonald and Ounis 2016), with scores :math:`x_{st}`, their sums
     :math:`S_s` by system, :math:`T_t` by topic and N over all, :math:`e_{st} = S_s T_t / N`, and
-    the standard normal distribution function :math:`\Phi`; w is :math:`1 + \alpha` for scores below
-    :math:`e_{st}`:
+    the standard normal distribution function :math:`\Phi`; scores below e are losses:
 
     .. math:: Z_{risk}(s) = \sum_t w_{st} \frac{x_{st} - e_{st}}{\sqrt{e_{st}}}, \quad
         Geo_{risk}(s) = \sqrt{\frac{S_s}{n} \, \Phi\!\left(\frac{Z_{risk}(s)}{n}\right)}

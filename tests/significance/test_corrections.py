@@ -119,6 +119,16 @@ def test_what_must_hold(correction: str) -> None:
     assert (compared(np.ones((5, 3))).adjusted_pvalues == 1.0).all()
 
 
+@pytest.mark.parametrize(
+    ("test", "correction"), [("randomisation", "randomised-tukey"), ("t", "max-t")]
+)
+def test_the_advice_on_assumptions_can_be_followed(test: str, correction: str) -> None:
+    """The recommended correction is not one that the test refuses."""
+    x = np.random.default_rng(0).normal(size=(40, 5)) * [0.01, 0.01, 0.01, 0.01, 1]
+    notes = cf.compare(x, test=test, correction=correction, resamples=99).notes
+    assert any("bootstrap-tukey with the test anova-2" in note for note in notes)
+
+
 def test_it_holds_its_level_where_variances_differ() -> None:
     """Tukey's HSD calls pairs of noisy systems different too often; max-T does not."""
     sets, wrong, told = 100, {"tukey": 0, "max-t": 0}, 0

@@ -114,6 +114,9 @@ class AppliedTest:
         is_studentised = self.info.is_studentised or correction.name == "bootstrap-max-t"
         is_bootstrap = correction.resamples_topics or self.info.resamples_topics
         variances_may_differ = self.info.allows_unequal_variances
+        advice = DEFAULT_CORRECTION
+        if advice not in self.info.corrections:
+            advice += " with the test anova-2"
         if is_bootstrap and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             consequence = (
                 "only large differences can be significant"
@@ -128,10 +131,10 @@ class AppliedTest:
         elif correction.assumes_symmetry and len(pairs) > 1:
             yield (
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
-                f" is rare for nearly equal runs; {DEFAULT_CORRECTION} does not assume symmetry"
+                f" is rare for nearly equal runs; {advice} does not assume symmetry"
             )
         elif correction.assumes_one_variance and variances_may_differ and pairs.n_systems > 2:
-            yield from _describe_variances(pairs)
+            yield from _describe_variances(pairs, advice)
 
     def _describe_paired_tests(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error misses."""
@@ -245,7 +248,7 @@ def describe_unreachable(smallest_pvalue: float, n_topics: int, options: TestOpt
     )
 
 
-def _describe_variances(pairs: Pairs) -> Iterator[str]:
+def _describe_variances(pairs: Pairs, advice: str) -> Iterator[str]:
     """Yield a note if the variance of some differences is far above the common estimate."""
     centred_scores = pairs.values - pairs.values.mean(axis=0)
     products = centred_scores.T @ centred_scores
@@ -257,7 +260,7 @@ def _describe_variances(pairs: Pairs) -> Iterator[str]:
         yield (
             f"differences of some pairs have a standard deviation up to {ratio:.1f} times as large"
             " as this test assumes, so that its Type I errors are too frequent; use the correction"
-            f" {DEFAULT_CORRECTION}"
+            f" {advice}"
         )
 
 

@@ -413,3 +413,21 @@ def test_any_file_of_scores(content: bytes) -> None:
 def test_populations_print_what_they_are_not_their_arrays() -> None:
     values = np.random.default_rng(1).random((12, 4))
     assert len(repr(significance.fit_simulator(values))) < 200
+
+
+def test_advice_on_missing_scores_can_be_followed() -> None:
+    """The error names no test that compare refuses, and no policy that would fail as well."""
+    values = np.random.default_rng(0).random((6, 3, 2))
+    shards = scored(values)
+    with pytest.raises(cf.PolicyError, match=r"use random-topics, anova-3, bootstrap-anova$"):
+        compare(shards, test="welch")
+    values[0, 1, 0] = np.nan
+    for test in ("random-topics", "bootstrap-anova"):
+        with pytest.raises(cf.CranfieldError, match=r"counts missing scores as 0$"):
+            compare(scored(values), test=test)
+    values[0, :, 0] = np.nan
+    with pytest.raises(cf.CranfieldError, match="missing='available' excludes topics and shards"):
+        compare(scored(values))
+    assert compare(scored(values), missing="available").n_topics == 6
+    with pytest.raises(cf.CranfieldError, match="missing='available' uses the available scores"):
+        compare(GAP, test="welch", missing="error")

@@ -134,7 +134,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         check_choice("missing", missing, MISSING)
     has_shards = bool(scores.shards)
     if has_shards and (not info.shards or info.axis != scores.axis):
-        tests = (test.info for test in TESTS.values())
+        tests = (test.info for test in TESTS.values() if not test.info.refusal)
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not has_shards and info.shards == "required":
@@ -155,10 +155,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         )
     selection, notes = scores, _describe_missing_scores(scores)
     if policy != "available":
-        hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-        if info.shards == "required":
-            hint = "; missing='available' excludes topics and shards on which no system has a score"
-        selection, notes = scores.complete(policy, hint=hint)
+        selection, notes = scores.complete(policy, hint=_advise_on_missing(scores, info))
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
     if (counts < 2).any():
@@ -171,6 +168,18 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         score, cell = values[tuple(invalid[0])], selection.describe_cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
+
+
+def _advise_on_missing(scores: Scores, info: TestInfo) -> str:
+    """Return the end of the error for missing scores."""
+    if not info.is_paired:
+        return "; missing='available' uses the available scores"
+    if not scores.shards:
+        return "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+    is_missing = np.isnan(scores.values)
+    if info.shards == "accepted" or (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
+        return ""
+    return "; missing='available' excludes topics and shards on which no system has a score"
 
 
 def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:

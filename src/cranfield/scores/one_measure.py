@@ -164,8 +164,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
     Attributes
     ----------
     values
-        Read-only array of shape (topics, systems), or (topics, systems, shards or replicates); NaN
-        means no score.
+        Read-only array, shape (topics, systems[, shards or replicates]); NaN means no score.
     topics, systems
         Labels of the first two axes.
     measure

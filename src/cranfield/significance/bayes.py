@@ -68,8 +68,7 @@ def compare_bayes(
     PolicyError
         For an unknown system, one system twice, an option out of its range, or scores by shard.
     CranfieldError
-        If scores are missing, infinite, or of fewer than two topics, or if the difference is the
-        same on all topics.
+        If scores are missing, infinite, of fewer than two topics, or differ equally on all topics.
 
     Examples
     --------

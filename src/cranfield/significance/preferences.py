@@ -170,11 +170,9 @@ def compare_preferences(
     rel
         Lowest relevant grade.
     baseline
-        System to compare all others with, by name or by index from 0; by default, all pairs are
-        compared.
+        System to compare all others with, by name or by index from 0; by default, all pairs.
     correction
-        Correction for the pairs of each preference: `none`, `bonferroni`, `sidak`, `holm`,
-        `hommel`, `bh` or `by`.
+        Correction by preference: `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
 
     Returns
     -------

@@ -41,8 +41,7 @@ def group_replicates(scores: Any, replicates: Any = None) -> Scores:
         Scores of one measure, whose systems are runs; scores by replicate are returned unchanged.
     replicates
         The system and the replicate of each run: a file or data frame with the columns `run`,
-        `system` and `replicate`. By default the names of runs are `SYSTEM@REPLICATE`, such as
-        `dense@seed1`.
+        `system` and `replicate`. By default runs are named `SYSTEM@REPLICATE`, as `dense@seed1`.
 
     Returns
     -------

@@ -121,8 +121,7 @@ def compare(
     alpha
         Significance level.
     baseline
-        System or systems to compare all others with, by name or by index from 0; by default, all
-        pairs are compared.
+        System or systems to compare all others with, by name or index from 0. Default: all pairs.
     missing
         How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
         `zero` replaces missing scores by 0; `available` uses the available scores, for tests that

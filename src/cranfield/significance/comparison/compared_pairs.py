@@ -436,8 +436,7 @@ class ComparedPairs:
         Raises
         ------
         PolicyError
-            Unless all pairs were compared by a two-sided test, with a correction that controls the
-            family-wise error rate.
+            Unless all pairs were compared by a two-sided test, with family-wise error control.
         """
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]

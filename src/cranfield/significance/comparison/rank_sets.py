@@ -41,8 +41,7 @@ class RankSets(Result):
     n_topics
         Number of topics.
     difference
-        Differences of the statistic (log ratios for geometric means), row minus column, shape
-        (systems, systems).
+        Differences, or log ratios of geometric means, row minus column, shape (systems, systems).
     pvalues
         Adjusted p-values of the differences, in one family of all pairs, shape (systems, systems).
     own_pvalues

@@ -455,8 +455,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
         Raises
         ------
         PolicyError
-            For an invalid margin, a percentage with a test that compares ranks, or geometric means
-            without a percentage.
+            For an invalid margin: ranks take no percentage, and geometric means only a percentage.
         """
         return equivalence(self, margin)
 

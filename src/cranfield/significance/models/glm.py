@@ -79,8 +79,7 @@ class GeneralisedLinearModel(Spec):
 
     The family is `quasi-binomial`, with a variance proportional to m (1 - m) for an expected score
     m, or `gaussian`, with constant variance. The link is `logit`; for the quasi-binomial family
-    also `probit`, `cloglog` or `loglog`; for the Gaussian family also `identity`, which is two-way
-    ANOVA.
+    also `probit`, `cloglog` or `loglog`; for the Gaussian family also `identity` (two-way ANOVA).
 
     Examples
     --------

@@ -74,8 +74,7 @@ class RandomGroups:
         e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
 
     Each column has its own mean; all share both variances. After a rotation, the columns are
-    `n_samples` independent samples of this model: one for each column, or one less if rows add up
-    to 0.
+    `n_samples` independent samples of this model: one for each column; one less if rows sum to 0.
     """
 
     def __init__(self, rows: Floats, labels: Indices, n_samples: int, tolerance: float) -> None:

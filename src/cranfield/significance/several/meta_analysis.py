@@ -347,8 +347,7 @@ class MetaAnalysis(Result):
     interval_kind
         Whether the intervals are simultaneous.
     prediction
-        Prediction interval of the true difference on another collection, with probability 1 -
-        alpha, by pair.
+        Prediction interval, at 1 - alpha, of the true difference on another collection, by pair.
     notes
         Notes on systems that collections lack, and on excluded topics, pairs and collections.
     """
@@ -488,8 +487,7 @@ def meta_analysis(
         the classical one, from the weights alone; `normal`: the classical one with the normal
         distribution, which has too many Type I errors with few collections.
     correction
-        Correction of p-values for multiple pairs: `none`, `bonferroni`, `sidak`, `holm`, `hommel`,
-        `bh` or `by`.
+        Correction for pairs: `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
     alpha
         Significance level.
     missing

@@ -204,8 +204,8 @@ class TestInfo:
     is_studentised
         Whether the test divides differences by their standard errors.
     samples_topics
-        Whether topics, or the scores of unpaired tests, are a random sample and the only one. False
-        if results hold for these topics only, or if replicates are a sample, too.
+        Whether topics are the only sample, as corrections that resample topics require; False if
+        results hold for these topics only, or if replicates are a sample, too.
     shards
         `required` or `accepted`: whether scores have a third axis; empty if they must not.
     axis

@@ -31,6 +31,7 @@ def test_gmap_compares_geometric_means(gmap: cf.Scores) -> None:
     assert means["rk_ir_trf_logit_rr"] == pytest.approx(0.2113, abs=5e-5)
     assert found.mean_of == "geometric mean"
     assert found.interval_of == "log ratio of geometric means"
+    assert "log ratio of " in repr(found[found.systems[0], found.systems[1]])
     assert found.count() == 176
     pair = found["udel_fang_ltr_split", "rk_ir_trf_logit_rr"]
     assert np.exp(pair.difference) == pytest.approx(

@@ -176,8 +176,9 @@ class PairComparison:
     def __repr__(self) -> str:
         low, high = self.interval
         interval = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
+        kind = "log ratio of " * (self._between == "to")
         return (
-            f"PairComparison({quote(self.first)} {self._between} {quote(self.second)}:"
+            f"PairComparison({kind}{quote(self.first)} {self._between} {quote(self.second)}:"
             f" {self.difference:.4g},{interval} p = {format_pvalue(self.pvalue)})"
         )
 

@@ -11,7 +11,7 @@ from navigation import section
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.registry import RECOMMENDED, TestInfo
+from cranfield.significance.registry import DEFAULT_CORRECTION, TestInfo
 
 EXAMPLE = {
     "bm25": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65, 0.09, 0.40, 0.22, 0.51],
@@ -49,8 +49,8 @@ def index() -> str:
     lines += row(*["---"] * 4)
     for name, test in TESTS.items():
         info = test.info
-        topics = "same topics" if info.paired else "any topics"
-        systems = "all systems" if info.model else "pairs"
+        topics = "same topics" if info.is_paired else "any topics"
+        systems = "all systems" if info.has_model else "pairs"
         lines += row(f"[`{name}`]({name}.md)", info.asks, f"{systems}, {topics}", str(info.scale))
     lines += ["", "The scale is the one that scores must be on for the answer to be meaningful,"]
     lines += ["whatever scale the measure is on (Ferrante, Ferro and Fuhr, 2021, section 2.5).", ""]
@@ -90,7 +90,7 @@ def facts(info: TestInfo) -> Iterator[str]:
     yield from row("statistic", info.statistic)
     yield from row("effect size", info.effect)
     yield from row("scale that it assumes", str(info.scale))
-    first = RECOMMENDED if RECOMMENDED in info.corrections else info.corrections[0]
+    first = DEFAULT_CORRECTION if DEFAULT_CORRECTION in info.corrections else info.corrections[0]
     default = f"; by default `{first}` ({CORRECTIONS[first].title})"
     corrections = ", ".join(f"`{one}`" for one in info.corrections)
     yield from row("corrections", corrections + (default if len(info.corrections) > 1 else ""))
@@ -100,7 +100,7 @@ def facts(info: TestInfo) -> Iterator[str]:
 def example(info: TestInfo) -> Iterator[str]:
     """Yield the test on the example, as Python prints it."""
     systems = EXAMPLE
-    if info.shards == "needed":
+    if info.shards == "required":
         yield from shards(info)
         return
     yield "Scores of three systems on ten topics:"

@@ -24,7 +24,7 @@ from cranfield.scores import Scores
 from cranfield.significance import TESTS
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import Pairs
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import TestOptions
 from studies.common import print_head, print_row, run_main
 
 SIZES = (10, 25, 50)
@@ -35,7 +35,7 @@ RESAMPLES = 999
 BLOCK = 500
 """Data sets that share random numbers; each block draws its own."""
 
-OF_PAIRS = tuple(name for name, test in TESTS.items() if not test.info.model)
+OF_PAIRS = tuple(name for name, test in TESTS.items() if not test.info.has_model)
 OF_ALL = (
     "anova-1",
     "anova-2",
@@ -101,14 +101,14 @@ def of_pairs(name: str, shape: str, n: int, sets: int, seed: int) -> Cell:
     for block in range(0, sets, BLOCK):
         rng = np.random.default_rng([seed, n, SHAPES.index(shape), block])
         count = min(BLOCK, sets - block)
-        if info.paired:
+        if info.is_paired:
             # Topics differ from data set to data set, not from system to system.
             both = [drawn(rng, shape, (n, 2), True) for _ in range(count)]
             values = np.stack(both, axis=2).reshape(n, 2 * count)
         else:
             values = drawn(rng, shape, (n, 2 * count), False)
         pairs = Pairs(values, np.arange(count), count + np.arange(count))
-        options = Options(resamples=RESAMPLES, seed=seed + block, exact=_exact(name))
+        options = TestOptions(resamples=RESAMPLES, seed=seed + block, exact=_exact(name))
         p = TESTS[name].run(pairs, options).pvalue
         rejected += [(p <= level).sum() for level in LEVELS]
     return Cell(shape, n, sets, (rejected[0] / sets, rejected[1] / sets))
@@ -128,8 +128,8 @@ def of_all(name: str, correction: str | None, shape: str, n: int, sets: int, see
     rejected = np.zeros(2)
     for k in range(sets):
         rng = np.random.default_rng([seed, n, SHAPES.index(shape), k])
-        size = (n, SYSTEMS, 3) if info.shards == "needed" else (n, SYSTEMS)
-        values = drawn(rng, shape, size, info.paired)
+        size = (n, SYSTEMS, 3) if info.shards == "required" else (n, SYSTEMS)
+        values = drawn(rng, shape, size, info.is_paired)
         least = _least_p(name, correction, values, seed + k)
         rejected += [least <= level for level in LEVELS]
     return Cell(shape, n, sets, (rejected[0] / sets, rejected[1] / sets))

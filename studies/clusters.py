@@ -5,7 +5,7 @@
 An experiment has clusters of 1 to 7 rows, each size equally likely, and no difference of means: the
 difference of a row is a normal effect of its cluster plus a normal error, both of variance 1.
 Printed are proportions of experiments that reject at .05: of the paired t-test of rows as if they
-were independent; after `by_cluster` of the paired t-test of rows of equal weight, of the
+were independent; after `aggregate_clusters` of the paired t-test of rows of equal weight, of the
 studentised bootstrap of the same (in a quarter of the experiments), and of the paired t-test of
 means of clusters. A proportion of N experiments at .05 has a standard error of sqrt(.0475 / N).
 """
@@ -30,8 +30,8 @@ def rejections(number: int, clusters: int, with_bootstrap: bool) -> dict[str, bo
     values = np.stack([difference, np.zeros(len(labels))], axis=1)
     rows = Scores(values, labels, ("new", "old"))
     cluster_of = dict(zip(labels, np.repeat(np.arange(clusters), sizes).astype(str), strict=True))
-    by_row = cf.significance.by_cluster(rows, cluster_of, weight="row")
-    by_mean = cf.significance.by_cluster(rows, cluster_of, weight="cluster")
+    by_row = cf.significance.aggregate_clusters(rows, cluster_of, weight="row")
+    by_mean = cf.significance.aggregate_clusters(rows, cluster_of, weight="cluster")
     found = {
         "rows": cf.compare(rows, test="t"),
         "row weight": cf.compare(by_row, test="t"),

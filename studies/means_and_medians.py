@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import make_stream
 from cranfield.significance.differences import Pairs
-from cranfield.significance.registry import Options, find_test
+from cranfield.significance.registry import TestOptions, find_test
 from studies.common import print_head, print_row, run_main
 
 SEED, ALPHA = 20261122, 0.05
@@ -42,7 +42,7 @@ def rates(values: Floats, pair: int) -> list[float]:
     pairs = Pairs(
         np.hstack([drawn, nothing]), np.arange(SAMPLES), np.full(SAMPLES, SAMPLES, dtype=np.intp)
     )
-    options = Options()
+    options = TestOptions()
     return [float((find_test(test).run(pairs, options).pvalue <= ALPHA).mean()) for test in TESTS]
 
 

@@ -42,7 +42,7 @@ def cell(values: Floats, topics: int, sets: int, key: int) -> list[str]:
         table, _ = fit_two_way(drawn)
         of = table.sphericity
         assert of is not None
-        p = (table.f_of("System")[1], of.p_greenhouse_geisser, of.p_huynh_feldt)
+        p = (table.get_f("System")[1], of.p_greenhouse_geisser, of.p_huynh_feldt)
         found[k] = of.greenhouse_geisser, of.huynh_feldt, *(one <= ALPHA for one in p)
     numbers = [estimate_epsilons(both)[0], *found.mean(axis=0)]
     return [str(values.shape[1]), str(topics), *(f"{one:.3f}" for one in numbers)]

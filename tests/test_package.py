@@ -164,7 +164,7 @@ def test_bad_scores() -> None:
         cf.Scores(np.zeros((2, 2)), ("1",), ("a", "b"))
     with pytest.raises(cf.CranfieldError, match="expected systems in order, got a set"):
         cf.Scores(np.zeros((1, 2)), ["1"], {"a", "b"})  # type: ignore[arg-type]
-    with pytest.raises(cf.CranfieldError, match="two systems are named 'a'"):
+    with pytest.raises(cf.CranfieldError, match="system 'a' occurs twice"):
         cf.Scores(np.zeros((1, 2)), ("1",), ("a", "a"))
 
 

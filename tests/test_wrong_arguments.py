@@ -71,7 +71,7 @@ INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
         (UNTYPED.significance.topics_needed, [], DESIGN, [*DESIGN, "epsilon"]),
         (UNTYPED.significance.fit_simulator, [MEANS * 5], {}, ["shrinkage", "df"]),
         (UNTYPED.significance.standardise, [scores()], {}, ["slope", "centre"]),
-        (UNTYPED.significance.studentised_range_sf, [3.5], {"groups": 3}, ["df"]),
+        (UNTYPED.significance.studentised_range_sf, [3.5], {"n_groups": 3}, ["df"]),
         (UNTYPED.judge(RUN, QRELS).binary, [], {}, ["rel"]),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_bool_or_nan_where_a_number_is_expected(
         (UNTYPED.correlation.kendall_tau, [[1, 2, 3], [1, 3, 2]], {}, ["rounding"]),
         (UNTYPED.online.experiment_size, [], SIZE, [*SIZE, "daily", "alpha"]),
         (UNTYPED.online.policy_value, [{"reward": [1]}], {}, ["clip", "confidence"]),
-        (UNTYPED.significance.studentised_range_sf, [3.5], {"groups": 3}, ["df"]),
+        (UNTYPED.significance.studentised_range_sf, [3.5], {"n_groups": 3}, ["df"]),
         (UNTYPED.online.parse_model("PBM"), [], {}, ["tolerance"]),
     ],
 )

@@ -90,7 +90,7 @@ from .significance.preferences import (
 )
 from .significance.replicates import (
     ReplicateSummary as ReplicateSummary,
-    by_replicate as by_replicate,
+    group_replicates as group_replicates,
     summarise_replicates as summarise_replicates,
 )
 from .significance.risk_sensitivity import Risk as Risk, risk as risk

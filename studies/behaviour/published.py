@@ -170,9 +170,9 @@ def _of_comparisons() -> Iterator[Item]:
 
 def _asked(found: Any) -> Any:
     return (
-        found.matrix(found.difference, mirrored=-1.0),
-        found.matrix(found.raw_pvalues),
-        found.interval_at(0.2),
+        found.to_matrix(found.difference, mirrored=-1.0),
+        found.to_matrix(found.raw_pvalues),
+        found.compute_interval(0.2),
         [(found.count(alpha), found.is_significant(alpha)) for alpha in (0.01, 0.3)],
         found.tables(places=2)[0].to_latex(caption="A", label="tab:a"),
         found.to_latex(long=True),

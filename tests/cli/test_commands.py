@@ -223,14 +223,14 @@ def test_compare_with_a_margin(folder: Path) -> None:
 def test_compare_lists_every_test(folder: Path) -> None:
     """The help names all tests, without those for studies of tests only, and all corrections."""
     from cranfield.significance import CORRECTIONS, TESTS
-    from cranfield.significance.registry import STUDIED
+    from cranfield.significance.registry import STUDY_TESTS
 
     out, _ = cranfield(folder, "compare", "--help-all")
     named = set(re.findall(r"[a-z0-9-]+", re.sub(r"-\s+", "-", out)))
-    assert {name for name, test in TESTS.items() if test.info.refusal} == set(STUDIED)
-    assert named >= {*TESTS, "anova"} - set(STUDIED)
+    assert {name for name, test in TESTS.items() if test.info.refusal} == set(STUDY_TESTS)
+    assert named >= {*TESTS, "anova"} - set(STUDY_TESTS)
     assert named >= set(CORRECTIONS)
-    assert not named & set(STUDIED)
+    assert not named & set(STUDY_TESTS)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.significance import helpers
 COMBINATIONS = [
     (name, correction)
     for name, test in TESTS.items()
-    if test.info.shards != "needed" and not test.info.refusal
+    if test.info.shards != "required" and not test.info.refusal
     for correction in test.info.corrections
 ]
 
@@ -36,7 +36,7 @@ def contradictions(found: cf.PairwiseComparison) -> list[str]:
     frame = found.to_polars()
     if frame["significant"].to_list() != significant.tolist():
         wrong.append("the table has other decisions")
-    if found.half_widths is not None and (bars := found.around(0)) is not None:
+    if found.half_widths is not None and (bars := found.find_mean_bounds(0)) is not None:
         [lower, upper], first, second = bars, found.first, found.second
         if ((lower[first] > upper[second]) | (lower[second] > upper[first]) != significant).any():
             wrong.append("bars that do not overlap have other decisions")
@@ -104,7 +104,7 @@ def test_all_tests_and_corrections(covid: cf.Scores, test: str, correction: str)
     for size, alphas in ((3, (0.05,)), (9, (0.01, 0.3))):
         systems = random.choice(covid.systems, size, replace=False)
         scores = covid.select(systems=list(systems))
-        baseline = systems[0] if CORRECTIONS[correction].one_baseline else None
+        baseline = systems[0] if CORRECTIONS[correction].requires_one_baseline else None
         options: dict[str, Any] = {"test": test, "correction": correction, "resamples": 299}
         for alpha in alphas:
             found = cf.compare(scores, baseline=baseline, alpha=alpha, **options)
@@ -116,7 +116,7 @@ def test_all_tests_and_corrections(covid: cf.Scores, test: str, correction: str)
         assert not (found.interval[0] > found.interval[1]).any()
         assert not any("nan" in text for text in (str(found), found.to_latex(), repr(found)))
         assert found.to_polars().height == len(found)
-    if not CORRECTIONS[correction].all_pairs:
+    if not CORRECTIONS[correction].covers_all_pairs:
         for alternative in ("greater", "less"):
             found = cf.compare(scores, baseline=systems[0], alternative=alternative, **options)
             assert contradictions(found) == []
@@ -153,7 +153,7 @@ def test_bars_of_tied_scores_overlap_unless_pairs_differ(
 def test_a_contradiction_is_found(covid: cf.Scores) -> None:
     """The check itself: bounds of a step-down correction before some are hidden."""
     found = cf.compare(covid, test="t", correction="holm")
-    low, high = found.bounds_at(0.05)
+    low, high = found.compute_bounds(0.05)
     hidden = np.isnan(found.interval[0])
     assert hidden.sum() == found.n_without_interval > 0
     assert (found.is_significant() & (low <= 0) & (high >= 0))[hidden].all()
@@ -179,7 +179,7 @@ def test_a_variant_of_a_base_among_unrelated_runs_is_noted() -> None:
     scores = np.column_stack([runs, base, base + gain])
     found = cf.compare(scores)
     pair = found["11", "12"]
-    assert not pair.significant
+    assert not pair.is_significant
     raw = np.array(
         [
             stats.ttest_rel(scores[:, i], scores[:, j]).pvalue

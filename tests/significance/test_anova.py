@@ -35,7 +35,7 @@ def test_table_1_of_ferro_and_maistro(adhoc8: cf.Scores) -> None:
     np.testing.assert_allclose(table.ms[:3], [3.4285, 0.4690, 0.0136], atol=6e-5)
     np.testing.assert_allclose(table.f[:2], [251.9463, 34.4635], atol=1e-2)
     assert table.omega2[:2].round(4).tolist() == [0.6559, 0.3991]
-    assert [table.size(name) for name in ("Topic", "System")] == ["large", "large"]
+    assert [table.classify(name) for name in ("Topic", "System")] == ["large", "large"]
     assert (len(found), found.count()) == (8256, 3423)
     assert found.half_widths is not None
     assert found.half_widths.round(4).tolist() == [0.0515] * 129
@@ -128,10 +128,10 @@ def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
         k = table.sources.index(source)
         assert table.ss[k] == pytest.approx(without_it - with_it, rel=1e-9), source
         assert table.df[k] == rank - rank_without
-    assert table.ss_of("Error") == pytest.approx(left_over(values, full)[0], rel=1e-9)
+    assert table.get_ss("Error") == pytest.approx(left_over(values, full)[0], rel=1e-9)
     number = int((~np.isnan(values)).sum())
     assert table.df_error == number - left_over(values, full)[1]
-    assert np.nansum(table.residuals**2) == pytest.approx(table.ss_of("Error"), rel=1e-9)
+    assert np.nansum(table.residuals**2) == pytest.approx(table.get_ss("Error"), rel=1e-9)
 
 
 def test_gaps_that_are_none_change_nothing(values: Any) -> None:

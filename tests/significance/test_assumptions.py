@@ -61,7 +61,7 @@ def test_quantile_points_against_scipy(n: int) -> None:
     found = check_assumptions(residuals)
     theory, ordered = stats.probplot(residuals.ravel(), fit=False)
     np.testing.assert_allclose(found.quantiles, theory, atol=1e-12)
-    np.testing.assert_array_equal(found.ordered, ordered)
+    np.testing.assert_array_equal(found.ordered_residuals, ordered)
     np.testing.assert_allclose(
         compute_normal_medians(n), -compute_normal_medians(n)[::-1], atol=1e-12
     )
@@ -80,7 +80,7 @@ def test_equal_variances_against_scipy() -> None:
         assert one.statistic == pytest.approx(want.statistic)
         assert one.pvalue == pytest.approx(want.pvalue)
     np.testing.assert_allclose(found.variances, [column.var(ddof=1) for column in columns])
-    assert not found.balanced
+    assert not found.is_balanced
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.3, 3.0])
@@ -114,20 +114,20 @@ def test_product_of_effects_is_not_additive() -> None:
     rng = np.random.default_rng(0)
     values = np.outer(rng.random(30), rng.random(8)) + rng.normal(scale=0.01, size=(30, 8))
     found = two_way_check(values)
-    assert "additive effects" in found.violated
+    assert "additive effects" in found.violated_assumptions
     assert any("not additive" in note for note in found.notes)
 
 
 def test_notes_of_what_is_fine() -> None:
     found = two_way_check(additive(3), alpha=0.01)
-    assert found.violated == ()
+    assert found.violated_assumptions == ()
     assert found.notes[0] == "No test rejects an assumption at this level."
     assert repr(found).endswith("rejected: none)")
 
 
 def test_notes_of_what_is_not() -> None:
     found = two_way_check(skewed())
-    assert found.violated[:2] == ("normal errors", "equal variances")
+    assert found.violated_assumptions[:2] == ("normal errors", "equal variances")
     notes = " ".join(found.notes)
     assert "With 50 topics a test of means hardly depends on normality" in notes
     assert "use the p of System corrected" in notes and "Independence" in notes
@@ -138,7 +138,7 @@ def test_notes_of_what_is_not() -> None:
     table, _ = fit_one_way(holes)
     unbalanced = check_assumptions(table.residuals, table.fitted)
     assert "With missing scores" in " ".join(unbalanced.notes)
-    assert "Tukey's test of non-additivity, which requires a score" in unbalanced.skipped[0]
+    assert "Tukey's test of non-additivity, which requires a score" in unbalanced.skipped_tests[0]
 
 
 def test_table_and_text() -> None:
@@ -157,20 +157,20 @@ def test_bartlett_alone_violates_nothing() -> None:
     residuals = rng.standard_t(3, size=(60, 4))
     found = check_assumptions(residuals)
     assert found.bartlett is not None and found.bartlett.pvalue < 0.05
-    assert "equal variances" not in found.violated
+    assert "equal variances" not in found.violated_assumptions
 
 
 def test_two_systems_cannot_differ_in_variance() -> None:
     found = two_way_check(additive(0, 20, 2))
     assert found.brown_forsythe is None and found.bartlett is None
-    assert any("two systems on the same topics" in reason for reason in found.skipped)
+    assert any("two systems on the same topics" in reason for reason in found.skipped_tests)
     assert any(note.startswith("Skipped: tests of equal") for note in found.notes)
 
 
 def test_one_system_and_one_topic_a_system() -> None:
     found = check_assumptions(np.random.default_rng(0).normal(size=(30, 1)))
     assert [one.test for one in found.checks] == ["Shapiro-Wilk"]
-    assert len(found.skipped) == 2
+    assert len(found.skipped_tests) == 2
     found = check_assumptions([[0.1, -0.2, 0.3, np.nan]])
     assert found.brown_forsythe is None and np.isnan(found.variances).all()
 
@@ -178,17 +178,17 @@ def test_one_system_and_one_topic_a_system() -> None:
 def test_nothing_left_over() -> None:
     rows, columns = np.array([[0.1], [0.3], [0.7]]), np.array([0.1, 0.2, 0.4])
     found = two_way_check(rows + columns)
-    assert found.checks == () and found.violated == ()
+    assert found.checks == () and found.violated_assumptions == ()
     assert np.isnan(found.skewness) and np.isnan(found.kurtosis)
     assert found.to_polars().is_empty()
-    assert "as all residuals are equal" in " ".join(found.skipped)
-    assert "no residual variation" in " ".join(found.skipped)
+    assert "as all residuals are equal" in " ".join(found.skipped_tests)
+    assert "no residual variation" in " ".join(found.skipped_tests)
     assert "Skipped" in str(found)
 
 
 def test_systems_whose_residuals_do_not_vary() -> None:
     none = check_assumptions(np.tile([1.0, 2.0, 3.0], (5, 1)))
-    assert none.brown_forsythe is None and "no system's residuals vary" in none.skipped[0]
+    assert none.brown_forsythe is None and "no system's residuals vary" in none.skipped_tests[0]
     one = np.random.default_rng(0).normal(size=(10, 3))
     one[:, 1] = 0
     found = check_assumptions(one)
@@ -212,14 +212,14 @@ def test_additivity_needs_an_additive_model_with_effects() -> None:
     values = additive()
     table, _ = fit_one_way(values)
     found = check_assumptions(table.residuals, table.fitted)
-    assert found.additivity is None and "which requires two topics" in found.skipped[0]
+    assert found.additivity is None and "which requires two topics" in found.skipped_tests[0]
     bent = table.fitted + np.random.default_rng(0).random(values.shape)
     found = check_assumptions(table.residuals, bent)
-    assert found.additivity is None and "not sums of topic and system" in found.skipped[0]
-    assert "requires the fitted values" in check_assumptions(table.residuals).skipped[0]
+    assert found.additivity is None and "not sums of topic and system" in found.skipped_tests[0]
+    assert "requires the fitted values" in check_assumptions(table.residuals).skipped_tests[0]
 
 
 def test_trec_8_violates_what_it_is_known_to_violate() -> None:
     """Ferro and Maistro (2024), section 4.2.5: neither normal nor of equal variance."""
     table = pl.read_csv(ADHOC8).to_numpy()
-    assert two_way_check(table).violated[:2] == ("normal errors", "equal variances")
+    assert two_way_check(table).violated_assumptions[:2] == ("normal errors", "equal variances")

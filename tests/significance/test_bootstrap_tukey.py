@@ -212,7 +212,7 @@ def test_directions() -> None:
     }
     found = compare_measures(given, resamples=999)
     assert found.verdicts.tolist() == [[-1, 1, 0]]
-    assert found.counts().rows() == [("s0", "s1", 1, 1)]
+    assert found.count_measures().rows() == [("s0", "s1", 1, 1)]
     assert (
         "1 pair significantly different by at least one measure, 0 of them in the same direction by"
         " all measures, 1 in opposite directions by different measures"

@@ -30,10 +30,10 @@ from cranfield.significance.registry import TestInfo
 from cranfield.tabular import as_cell, format_pvalue
 
 FLAT = [
-    name for name, test in TESTS.items() if test.info.shards != "needed" and not test.info.refusal
+    name for name, test in TESTS.items() if test.info.shards != "required" and not test.info.refusal
 ]
-PAIRED = [name for name in FLAT if TESTS[name].info.paired]
-UNPAIRED = [name for name in FLAT if not TESTS[name].info.paired]
+PAIRED = [name for name in FLAT if TESTS[name].info.is_paired]
+UNPAIRED = [name for name in FLAT if not TESTS[name].info.is_paired]
 FAST: dict[str, Any] = {"resamples": 200}
 
 
@@ -121,11 +121,11 @@ def test_what_scores_may_be() -> None:
 
 def test_another_level_moves_limits_too() -> None:
     found = cf.compare(SOME, test="t")
-    table = found.significant(0.5)
+    table = found.list_significant_pairs(0.5)
     assert table["significant"].all()
     assert table.height == found.count(0.5)
     wider = cf.compare(SOME, test="t", alpha=0.5).to_polars()
-    assert found.pairs_at(0.5).equals(wider)
+    assert found.tabulate_pairs(0.5).equals(wider)
     assert not any("confidence level" in note for note in cf.compare(SOME, alpha=0.5).notes)
     [note] = [note for note in cf.compare(SOME, alpha=0.95).notes if "confidence level" in note]
     assert note.endswith("here 0.95; for a confidence level of 95% it must be 0.05")
@@ -189,7 +189,7 @@ def test_systems_that_are_the_same_or_constant(name: str) -> None:
 def test_a_constant_difference_is_tested_by_exchange(name: str, topics: int) -> None:
     """Enumeration: how many assignments of the labels are as extreme, of how many there are."""
     constant = np.full(topics, 0.25)
-    paired = TESTS[name].info.paired
+    paired = TESTS[name].info.is_paired
     base = np.linspace(0.1, 0.4, topics) if paired else constant
     values = {"a": base + constant, "b": base}
     together = np.concatenate([base + constant, base])
@@ -215,7 +215,7 @@ def test_an_error_of_0_gives_no_pvalue_of_all_systems(base: list[float]) -> None
     values = np.array(base)[:, None] - [0, 0.1, 0.4]
     found = cf.compare(scores_of(values), test="anova-2")
     assert found.anova is not None and found.anova.sphericity is None
-    assert found.anova.f_of("System") == pytest.approx((np.inf, np.nan), nan_ok=True)
+    assert found.anova.get_f("System") == pytest.approx((np.inf, np.nan), nan_ok=True)
     assert found.adjusted_pvalues.tolist() == [0.75] * 3
     assert any("Bonferroni's correction replaces" in note for note in found.notes)
 
@@ -415,7 +415,7 @@ def test_invariances(seed: int, name: str) -> None:
     """Scaling, shifting, reordering topics and renaming systems change no p-value."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 9, (int(rng.integers(3, 9)), int(rng.integers(2, 5)))) / 8
-    random = TESTS[name].info.random
+    random = TESTS[name].info.is_random
     options: dict[str, Any] = {"test": name, "correction": "none"}
     if name == "randomisation":
         options["exact"] = True
@@ -492,7 +492,7 @@ def test_effects_and_limits_turn_with_the_pair() -> None:
     for test in ("t", "signed-rank", "rank-sum", "welch", "anova-2", "friedman"):
         one = cf.compare(SOME, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
         same = cf.compare(turned, test=test, correction="none")[SOME.systems[1], SOME.systems[0]]
-        assert one.significant is same.significant
+        assert one.is_significant is same.is_significant
         for name in ("difference", "interval", "effect", "pvalue"):
             np.testing.assert_allclose(getattr(one, name), getattr(same, name), rtol=1e-9)
 

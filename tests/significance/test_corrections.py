@@ -22,7 +22,7 @@ from cranfield.significance.corrections.studentised import (
     studentised_range_sf,
 )
 from cranfield.significance.differences import pair_all
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import TestOptions
 from cranfield.significance.resampling import draw_signs, draw_topic_counts
 
 # Tests without this choice warn; it is passed to all.
@@ -61,7 +61,7 @@ def test_sign_flips_against_a_plain_version(side: str, n: int) -> None:
         values = four_systems(n, seed)
         d = values[:, FIRST] - values[:, SECOND]
         flipped = [student(row[:, None] * d) for row in draw_signs(99, n, seed)]
-        found = adjust_by_max_t(pair_all(values), Options(side, resamples=99, seed=seed))
+        found = adjust_by_max_t(pair_all(values), TestOptions(side, resamples=99, seed=seed))
         assert found.tolist() == pytest.approx(plain(student(d), flipped, side)[0], abs=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_resampled_topics_against_a_plain_version(side: str) -> None:
         d = values[:, FIRST] - values[:, SECOND]
         rows = draw_topic_counts(99, 12, seed).astype(int)
         resampled = [student(np.repeat(d - d.mean(axis=0), row, axis=0)) for row in rows]
-        options = Options(side, resamples=99, seed=seed)
+        options = TestOptions(side, resamples=99, seed=seed)
         pvalue, largest = step_down([CentredPairs(pair_all(values))], options)
         expected = plain(student(d), resampled, side)
         assert pvalue.tolist() == pytest.approx(expected[0], abs=1e-12)
@@ -119,6 +119,16 @@ def test_what_must_hold(correction: str) -> None:
     assert (compared(np.ones((5, 3))).adjusted_pvalues == 1.0).all()
 
 
+@pytest.mark.parametrize(
+    ("test", "correction"), [("randomisation", "randomised-tukey"), ("t", "max-t")]
+)
+def test_the_advice_on_assumptions_can_be_followed(test: str, correction: str) -> None:
+    """The recommended correction is not one that the test refuses."""
+    x = np.random.default_rng(0).normal(size=(40, 5)) * [0.01, 0.01, 0.01, 0.01, 1]
+    notes = cf.compare(x, test=test, correction=correction, resamples=99).notes
+    assert any("bootstrap-tukey with the test anova-2" in note for note in notes)
+
+
 def test_it_holds_its_level_where_variances_differ() -> None:
     """Tukey's HSD calls pairs of noisy systems different too often; max-T does not."""
     sets, wrong, told = 100, {"tukey": 0, "max-t": 0}, 0
@@ -127,7 +137,7 @@ def test_it_holds_its_level_where_variances_differ() -> None:
         rng = np.random.default_rng(k)
         values = rng.normal(0, deviations, (20, 8)) + rng.normal(0, 0.2, (20, 1))
         wrong["max-t"] += (
-            adjust_by_max_t(pair_all(values), Options(resamples=299, seed=k)).min() <= 0.05
+            adjust_by_max_t(pair_all(values), TestOptions(resamples=299, seed=k)).min() <= 0.05
         )
         found = cf.compare(values, correction="tukey")
         wrong["tukey"] += found.adjusted_pvalues.min() <= 0.05
@@ -147,7 +157,7 @@ def test_intervals_are_those_of_the_single_step() -> None:
     # The largest difference is judged by a single step.
     top = np.argmax(np.abs(found.statistic))
     for alpha in (0.001, 0.01, 0.02, 0.05, 0.2, 0.5):
-        low, high = found.interval_at(alpha)
+        low, high = found.compute_interval(alpha)
         assert (found.adjusted_pvalues[top] <= alpha) == (low[top] > 0 or high[top] < 0)
     too_few = cf.compare(values, test="t", correction="bootstrap-max-t", resamples=9)
     assert np.isinf(too_few.interval).all()

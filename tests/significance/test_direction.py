@@ -16,7 +16,9 @@ from cranfield.reporting import summary
 from cranfield.significance.registry import TESTS
 from cranfield.tabular import as_cell
 
-FLAT = [name for name, one in TESTS.items() if one.info.shards != "needed" and not one.info.refusal]
+FLAT = [
+    name for name, one in TESTS.items() if one.info.shards != "required" and not one.info.refusal
+]
 FAST: dict[str, Any] = {"resamples": 199}
 SYSTEMS = ("a", "b", "c", "d", "e")
 
@@ -207,7 +209,7 @@ def test_direction_survives_selecting_and_completing() -> None:
     scores = replace(drawn(1), measure="latency").with_direction(lower_is_better=False)
     part = scores.select(systems=["a", "b"]).complete("drop")[0]
     assert part.has_direction
-    assert part.direction_notes() == []
+    assert part.get_direction_notes() == []
 
 
 def test_scores_of_a_known_measure_have_its_definition() -> None:

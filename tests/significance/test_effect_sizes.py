@@ -140,7 +140,7 @@ def test_kinds_by_hand() -> None:
     )
     model = anova_table()
     assert found["anova"].effect[at] == pytest.approx(d.mean() / np.sqrt(model.ms_error), abs=1e-12)
-    assert not glass.exact and found["anova"].exact
+    assert not glass.is_exact and found["anova"].is_exact
     only = effect_sizes(SCORES, kind="glass", baseline=SCORES.systems[4])
     assert only.effect[0] == glass.effect[at]
 

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.meta.test_studies.fast_tests import read_choice
 from cranfield.significance import GeneralisedLinearModel, compare_glm, find_test
 from cranfield.significance.differences import pair_all
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import TestOptions
 from tests.significance.helpers import GRID_VALUES, covid, scored
 
 STATSMODELS = {
@@ -85,7 +85,7 @@ def test_the_gaussian_model_with_the_identity_link_is_two_way_anova() -> None:
     assert glm.estimate == pytest.approx(anova.difference, abs=1e-14)
     assert glm.difference == pytest.approx(anova.difference, abs=1e-14)
     assert anova.anova is not None
-    assert (glm.f, glm.pvalue) == pytest.approx(anova.anova.f_of("System"), rel=1e-9)
+    assert (glm.f, glm.pvalue) == pytest.approx(anova.anova.get_f("System"), rel=1e-9)
 
 
 def test_equal_means_are_equal_effects_of_the_default_link() -> None:
@@ -177,7 +177,7 @@ def test_comparisons_refuse_it_and_say_why() -> None:
     for name in ("glm", "GLM(link='probit')", "generalised-linear-model"):
         with pytest.raises(cf.PolicyError, match=r"family-wise error rate.*use anova-2"):
             cf.compare(scored(GRID_VALUES), test=name)
-    with pytest.raises(cf.PolicyError, match=r"the test t has no parameters, got 't\(x=1\)'"):
+    with pytest.raises(cf.PolicyError, match=r"expected t without parameters, got 't\(x=1\)'"):
         find_test("t(x=1)")
 
 
@@ -190,7 +190,7 @@ def test_the_name_with_parameters_is_a_test() -> None:
     assert set(test.info.corrections) == {
         *("tukey", "none", "bonferroni", "holm", "sidak", "hommel", "bh", "by")
     }
-    outcome = test.run(pair_all(GRID_VALUES), Options())
+    outcome = test.run(pair_all(GRID_VALUES), TestOptions())
     expected = GeneralisedLinearModel(link="probit").fit(GRID_VALUES).model.means
     assert outcome.required_model.means.tolist() == expected.tolist()
 
@@ -199,7 +199,8 @@ def test_one_sided_pvalues_are_halves() -> None:
     pairs = pair_all(GRID_VALUES)
     run = find_test("glm").run
     two, greater, less = (
-        run(pairs, Options(alternative=side)).pvalue for side in ("two-sided", "greater", "less")
+        run(pairs, TestOptions(alternative=side)).pvalue
+        for side in ("two-sided", "greater", "less")
     )
     assert 2 * np.minimum(greater, less) == pytest.approx(two)
 

@@ -109,7 +109,7 @@ def test_who_holds_what() -> None:
     two = COLLECTIONS["b"]
     three = {"z": COLLECTIONS["c"]["z"], "w": COLLECTIONS["c"]["x"]}
     found = meta_analysis({"one": one, "two": cf.compare(two), "three": three}, baseline="x")
-    names = found.pairs.frame().rows()
+    names = found.pairs.make_frame().rows()
     assert names == [("y", "x"), ("z", "x")]
     mean = np.mean(COLLECTIONS["a"]["y"]) - np.mean(COLLECTIONS["a"]["x"])
     assert found.difference[0, 0] == pytest.approx(mean)
@@ -120,7 +120,7 @@ def test_who_holds_what() -> None:
     assert "one lacks 'z', 'w'" in text
     assert "1 pair excluded: no collection has both systems" in text
     assert "1 pair with fewer than two collections" in text
-    weights = found.by_collection().group_by("first", "second").agg(pl.col("weight").sum())
+    weights = found.tabulate_collections().group_by("first", "second").agg(pl.col("weight").sum())
     assert weights["weight"].to_list() == pytest.approx([1, 1])
 
 

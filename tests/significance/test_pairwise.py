@@ -14,7 +14,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.significance.differences import Outcome, Pairs
-from cranfield.significance.registry import Options, find_test
+from cranfield.significance.registry import TestOptions, find_test
 from tests.significance.helpers import scored
 
 SIDES = ("two-sided", "greater", "less")
@@ -41,7 +41,7 @@ def random_pairs(n: int, seed: int = 0) -> tuple[Floats, Floats]:
 def outcome(test: str, x: Floats, y: Floats, **options: object) -> Outcome:
     count = x.shape[1]
     pairs = Pairs(np.hstack([x, y]), np.arange(count), count + np.arange(count))
-    found = find_test(test).run(pairs, Options(**options))  # type: ignore[arg-type]
+    found = find_test(test).run(pairs, TestOptions(**options))  # type: ignore[arg-type]
     assert isinstance(found, Outcome)
     return found
 

@@ -44,7 +44,7 @@ def test_the_model_is_that_of_lme4_and_lmer_test(known: dict[str, Any]) -> None:
     error = np.sqrt(2 * model.error_variance / model.counts[0])
     assert error == pytest.approx(known["error"], abs=3e-7)
     assert model.df == pytest.approx(known["df"], abs=5e-4)
-    assert table.f_of("System")[0] == pytest.approx(known["f"], rel=1e-4)
+    assert table.get_f("System")[0] == pytest.approx(known["f"], rel=1e-4)
     np.testing.assert_allclose(model.means[:3], known["means"], atol=1e-6)
 
 
@@ -58,7 +58,7 @@ def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
         assert one.error_variance == pytest.approx(simple.error_variance, rel=1e-10)
         assert (one.df, one.counts.tolist()) == (simple.df, simple.counts.tolist())
     k = table.sources.index("System")
-    assert table.f_of("System") == pytest.approx(flat.f_of("System"), rel=1e-10)
+    assert table.get_f("System") == pytest.approx(flat.get_f("System"), rel=1e-10)
     assert table.omega2[k] == pytest.approx(flat.omega2[k], rel=1e-10)
     assert table.f[k] == pytest.approx(table.ms[k] / table.ms[k + 1], rel=1e-12)
     terms = fit_factorial(values, "Topic", "System", "Topic:System", "Topic:Shard")
@@ -105,7 +105,7 @@ def test_gaps_that_do_not_tell_systems_apart() -> None:
     values = scores(2, 12, 5, 3, 0.1, 0.4)
     same = np.where(np.isnan(values), np.nan, values[:, :1])
     table, model = fit_random_topics(same)
-    assert np.isnan(table.f_of("System")).all()
+    assert np.isnan(table.get_f("System")).all()
     assert (model.error_variance, table.components["Topic:System"]) == (0.0, 0.0)
     # Differences that are the same in all shards of a topic leave no error.
     exact = same + values[:, :, :1]
@@ -148,7 +148,7 @@ def test_tests_of_these_topics_only_say_so() -> None:
     for name in ("anova-3", "bootstrap-anova"):
         found = cf.compare(values, test=name, resamples=99)
         assert found.anova is not None
-        own = f"with Error as the denominator, F of System is {found.anova.f_of('System')[0]:.4g} "
+        own = f"with Error as the denominator, F of System is {found.anova.get_f('System')[0]:.4g} "
         note = next(one for one in found.notes if "these topics only" in one)
         assert own in note
         assert "which holds for other topics too, it is 4.531 (p 0.0038)" in note
@@ -180,7 +180,7 @@ def test_sphericity_is_that_of_car(drawn: tuple[int, int, int]) -> None:
     found = table.sphericity
     assert found is not None
     f, *rest = CAR[drawn]
-    assert table.f_of("System")[0] == pytest.approx(f, abs=6e-6)
+    assert table.get_f("System")[0] == pytest.approx(f, abs=6e-6)
     ours = (
         *(found.greenhouse_geisser, found.p_greenhouse_geisser),
         *(found.huynh_feldt, found.p_huynh_feldt),

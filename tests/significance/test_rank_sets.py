@@ -41,7 +41,7 @@ def test_csranks(topics: int) -> None:
     values = normal_scores(topics)
     together, alone, best = CSRANKS[topics]
     step_down = cf.compare(values, test="t", correction="bootstrap-max-t", seed=3).rank_sets()
-    assert len({*step_down.among_best(3)} ^ best) <= 1
+    assert len({*step_down.find_possible_best(3)} ^ best) <= 1
     found = rank_sets(values, seed=3)
     assert found.own_interval is not None
     for ours, theirs in (
@@ -64,10 +64,10 @@ def test_the_leaderboard() -> None:
     one, two = (board.to_polars().drop("mean") for board in (found, other))
     assert one.sort("system").equals(two.sort("system"))
     assert one["rank"].to_list() == sorted(one["rank"].to_list())
-    wide = found.at(0.001).interval
+    wide = found.with_alpha(0.001).interval
     assert (wide[0] <= found.interval[0]).all() and (wide[1] >= found.interval[1]).all()
     assert ((found.interval[0] <= found.rank) & (found.rank <= found.interval[1])).all()
-    assert found.among_best(10) == tuple(one["system"])
+    assert found.find_possible_best(10) == tuple(one["system"])
     assert "10 systems, 50 topics" in str(found)
 
 
@@ -81,7 +81,7 @@ def test_odd_scores() -> None:
     same = rank_sets(np.full((4, 3), 0.5), resamples=99)
     assert [one.tolist() for one in same.interval] == [[1, 1, 1], [3, 3, 3]]
     two = rank_sets(np.random.default_rng(0).random((2, 2)) * 1e90, resamples=99)
-    assert two.among_best() == ("1", "2") or two.among_best() == ("2", "1")
+    assert two.find_possible_best() == ("1", "2") or two.find_possible_best() == ("2", "1")
 
 
 def test_title_without_a_correction() -> None:
@@ -96,3 +96,14 @@ def test_advised_corrections_need_no_baseline() -> None:
     advised = str(refused.value).partition("one of: ")[2].partition(";")[0].split(", ")
     for correction in advised:
         assert len(cf.compare(scores, correction=correction).rank_sets().rank) == 3
+
+
+@pytest.mark.parametrize(
+    ("correction", "assumes"), [("bootstrap-tukey", False), ("tukey", False), ("holm", True)]
+)
+def test_only_some_corrections_assume_the_signs(correction: str, assumes: bool) -> None:
+    """Simultaneous intervals control directional errors; step-down corrections may not."""
+    found = cf.compare(normal_scores(50), test="anova-2", correction=correction)
+    (legend, *_) = found.tables()[0].notes
+    assert ("right sign" in legend) == assumes
+    assert any("right sign" in note for note in found.rank_sets().notes) == assumes

@@ -27,7 +27,7 @@ from cranfield.significance.pairwise.ranks import (
     rank_sum_test,
     select_kth_sum,
 )
-from cranfield.significance.registry import Options, find_test
+from cranfield.significance.registry import TestOptions, find_test
 from tests.cli.running import cranfield
 
 KINDS = ("plain", "tenths", "halves", "spread")
@@ -91,7 +91,7 @@ def bound_pseudo_median(d: Floats, level: float) -> tuple[float, float]:
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = pair_all(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     for level in (0.5, 0.95, 0.9999):
-        found = np.array(signs.bound_pseudo_median(pairs, Options(), level)).T
+        found = np.array(signs.bound_pseudo_median(pairs, TestOptions(), level)).T
         for ours, d in zip(found, pairs.compute_differences(), strict=True):
             # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
             assert ours.tolist() == pytest.approx(bound_pseudo_median(d, level), rel=0, abs=1e-12)
@@ -134,6 +134,8 @@ def test_sign_test_with_a_threshold() -> None:
     assert "differences of at most 0.01 count as ties" in found.notes
     assert [limit[0] for limit in found.interval] == pytest.approx([0.02, 0.02])
     assert compare(scores, test="sign").statistic[0] == 10
+    # Equal scores are not claimed where all differences are ties.
+    assert any("by more than 0.5" in n for n in compare(scores, test="sign", threshold=0.5).notes)
 
 
 @pytest.mark.parametrize("topics", [2, 5, 30, 121])
@@ -162,7 +164,7 @@ def test_rank_sum_counts_what_is_equal(kind: str) -> None:
     values = drawn(rng, kind, (20, 6))
     values[3:9, 2] = values[15:, 4] = np.nan
     pairs = pair_all(values)
-    found = rank_sum_test(pairs, Options())
+    found = rank_sum_test(pairs, TestOptions())
     for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
         x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
         assert found.statistic[k] == (x[:, None] > y).sum() + (x[:, None] == y).sum() / 2
@@ -173,7 +175,7 @@ def test_rank_sum_counts_what_is_equal(kind: str) -> None:
 def peak(test: str, values: Floats) -> float:
     """Return the megabytes that a test and its limits take."""
     tracemalloc.start()
-    find_test(test).run(pair_all(values), Options()).interval(0.95)
+    find_test(test).run(pair_all(values), TestOptions()).interval(0.95)
     size = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return size / 2**20
@@ -191,7 +193,7 @@ def test_memory_is_bounded(test: str) -> None:
 def test_results_keep_scores_not_differences(test: str) -> None:
     values = np.random.default_rng(0).random((300, 20))
     pairs = pair_all(values)
-    found = find_test(test).run(pairs, Options())
+    found = find_test(test).run(pairs, TestOptions())
     size = len(pickle.dumps(found))
     assert size < 2 * values.nbytes + 100 * len(pairs)
     again = pickle.loads(pickle.dumps(found))

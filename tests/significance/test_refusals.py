@@ -29,7 +29,7 @@ from cranfield.significance.corrections.studentised import (
 from cranfield.significance.effects import anova_effect_sizes, effect_sizes
 from cranfield.significance.models.assumptions import check_assumptions
 from cranfield.significance.models.random_topics import fit_random_topics
-from cranfield.significance.prepare import by_cluster
+from cranfield.significance.prepare import aggregate_clusters
 from cranfield.significance.transform import arcsine, standardise
 from tests.significance.helpers import Refusals, cases, options, scored
 
@@ -194,7 +194,7 @@ REFUSALS: Refusals = {
         ),
         (lambda: compare(SHARDS.values[:, :, :1], test="anova-3"), "shards"),
         (lambda: compare(SHARDS.values[:, :, :1], test="bootstrap-anova"), "shards"),
-        (lambda: studentised_range_sf(1.0, 1, 10), "groups must be an integer >= 2"),
+        (lambda: studentised_range_sf(1.0, 1, 10), "n_groups must be an integer >= 2"),
         (lambda: studentised_range_sf(1.0, 3, 0), "df must be a number above 0"),
         (lambda: studentised_range_isf(1.0, 3, 10), "probability"),
         (lambda: adjust_pvalues([1.2]), "from 0 to 1"),
@@ -276,14 +276,14 @@ REFUSALS: Refusals = {
         (lambda: room.fit_simulator(PAIR).draw(5, -1), "seed must be"),
         (lambda: room.fit_simulator(PAIR).select(["w"]), "indices"),
         (lambda: room.fit_simulator(scored([[1e308], [-1e308]] * 3)), "1e\\+100"),
-        (lambda: room.Resampled(PAIR.values).draw("x", 1), "topics must be"),
+        (lambda: room.Resampled(PAIR.values).draw("x", 1), "n_topics must be"),
     ],
     "clusters": [
-        (lambda: by_cluster(SOME, dict.fromkeys(SOME.topics[:-1], "1")), "'q19'"),
-        (lambda: by_cluster(SOME, str, weight="rows"), "unknown weight 'rows'"),
-        (lambda: by_cluster(GAP, str), "has no score"),
-        (lambda: by_cluster(scored([[1e308], [-1e308]]), str.upper), "1e\\+100"),
-        (lambda: room.by_cluster(SOME, np.arange(20)), "mapping"),
+        (lambda: aggregate_clusters(SOME, dict.fromkeys(SOME.topics[:-1], "1")), "'q19'"),
+        (lambda: aggregate_clusters(SOME, str, weight="rows"), "unknown weight 'rows'"),
+        (lambda: aggregate_clusters(GAP, str), "has no score"),
+        (lambda: aggregate_clusters(scored([[1e308], [-1e308]]), str.upper), "1e\\+100"),
+        (lambda: room.aggregate_clusters(SOME, np.arange(20)), "mapping"),
     ],
     "transformations": [
         (lambda: arcsine(scored([[0.5, 1.5]])), "got 1.5 for system 's1' on topic 'q0'"),
@@ -354,7 +354,7 @@ ODD = st.one_of(EXTREME, st.floats(0, 1), st.sampled_from([np.nan, np.inf]))
 def test_any_scores(elements: Any, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(list(TESTS)))
     shape = data.draw(array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=7))
-    if TESTS[name].info.shards == "needed":
+    if TESTS[name].info.shards == "required":
         shape = (*shape, 2)
     values = data.draw(arrays(np.float64, shape, elements=elements))
     info = TESTS[name].info
@@ -413,3 +413,21 @@ def test_any_file_of_scores(content: bytes) -> None:
 def test_populations_print_what_they_are_not_their_arrays() -> None:
     values = np.random.default_rng(1).random((12, 4))
     assert len(repr(significance.fit_simulator(values))) < 200
+
+
+def test_advice_on_missing_scores_can_be_followed() -> None:
+    """The error names no test that compare refuses, and no policy that would fail as well."""
+    values = np.random.default_rng(0).random((6, 3, 2))
+    shards = scored(values)
+    with pytest.raises(cf.PolicyError, match=r"use random-topics, anova-3, bootstrap-anova$"):
+        compare(shards, test="welch")
+    values[0, 1, 0] = np.nan
+    for test in ("random-topics", "bootstrap-anova"):
+        with pytest.raises(cf.CranfieldError, match=r"counts missing scores as 0$"):
+            compare(scored(values), test=test)
+    values[0, :, 0] = np.nan
+    with pytest.raises(cf.CranfieldError, match="missing='available' excludes topics and shards"):
+        compare(scored(values))
+    assert compare(scored(values), missing="available").n_topics == 6
+    with pytest.raises(cf.CranfieldError, match="missing='available' uses the available scores"):
+        compare(GAP, test="welch", missing="error")

@@ -28,7 +28,7 @@ TOPICS = tuple(f"t{k + 1}" for k in range(5))
 SCORES = cf.Scores(np.array(ROWS), TOPICS, SYSTEMS, axis="replicate")
 SHARDS = cf.Scores(SCORES.values, TOPICS, SYSTEMS)
 SINGLE = SCORES.select(shards="1")
-MEANS = SCORES.over_shards()
+MEANS = SCORES.average_shards()
 BOTH = ("independent-replicates", "shared-replicates")
 
 # NumPy and SciPy 1.17.1 by hand; sums of squares by statsmodels 0.15.0.
@@ -139,7 +139,7 @@ def test_unequal_numbers_of_replicates() -> None:
     assert anova is not None
     assert anova.components["Replicate"] == pytest.approx(error, rel=1e-10)
     assert anova.components["Topic:System"] == pytest.approx((interaction - error) / harmonic)
-    assert anova.f_of("System")[0] == pytest.approx(
+    assert anova.get_f("System")[0] == pytest.approx(
         harmonic * 5 * variance(of_system) / interaction, rel=1e-10
     )
     np.testing.assert_allclose(comparison.means, of_system)
@@ -157,7 +157,7 @@ def test_unequal_numbers_of_replicates() -> None:
 
 def test_deterministic_systems() -> None:
     values = np.repeat(SCORES.values[:, :, :1], 2, axis=2)
-    flat = cf.compare(SINGLE.over_shards(), test="anova-2", correction="tukey")
+    flat = cf.compare(SINGLE.average_shards(), test="anova-2", correction="tukey")
     for test in BOTH:
         same = cf.Scores(values, TOPICS, SYSTEMS, axis="replicate")
         comparison = cf.compare(same, test=test, correction="tukey")
@@ -300,11 +300,11 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
         for i, name in enumerate(SYSTEMS)
         for k in range(3)
     }
-    folded = cf.by_replicate(runs)
+    folded = cf.group_replicates(runs)
     np.testing.assert_array_equal(folded.values, SCORES.values)
     assert (folded.systems, folded.axis) == (SYSTEMS, "replicate")
     assert folded.shards == ("s1", "s2", "s3")
-    assert cf.by_replicate(folded) is folded
+    assert cf.group_replicates(folded) is folded
     renamed = dict(zip("pqrstuvwx", runs.values(), strict=True))
     rows = [f"{run},{name.replace('@', ',')}" for run, name in zip(renamed, runs, strict=True)]
 
@@ -313,9 +313,9 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
         path.write_text("\n".join(["run,system,replicate", *rows]) + "\n")
         return path
 
-    np.testing.assert_array_equal(cf.by_replicate(renamed, table(*rows)).values, SCORES.values)
+    np.testing.assert_array_equal(cf.group_replicates(renamed, table(*rows)).values, SCORES.values)
     with pytest.warns(cf.CranfieldWarning, match="1 row ignored"):
-        cf.by_replicate(renamed, table(*rows, "y,A,s1"))
+        cf.group_replicates(renamed, table(*rows, "y,A,s1"))
     for kind, message, refused, lines in (
         (cf.PolicyError, "expected runs named SYSTEM@REPLICATE", renamed, None),
         (cf.PolicyError, "got scores also by replicate", folded, rows),
@@ -324,7 +324,7 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
         (cf.InputError, "are replicate 's1' of system 'A'", renamed, [*rows[:-1], "x,A,s1"]),
     ):
         with pytest.raises(kind, match=message):
-            cf.by_replicate(refused, None if lines is None else table(*lines))
+            cf.group_replicates(refused, None if lines is None else table(*lines))
 
 
 def test_score_tables_with_replicates(tmp_path: Path) -> None:

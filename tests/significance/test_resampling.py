@@ -19,7 +19,7 @@ from cranfield.base.streams import make_stream
 from cranfield.significance.differences import Pairs, pair_all
 from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
-from cranfield.significance.registry import Options, find_test
+from cranfield.significance.registry import TestOptions, find_test
 from cranfield.significance.resampling import (
     MIN_RELATIVE_VARIANCE,
     RELATIVE_TOLERANCE,
@@ -133,10 +133,10 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
     from cranfield.base.streams import make_stream
     from cranfield.significance.models.anova import fit_factorial, fit_two_way
     from cranfield.significance.models.random_topics import Refits
-    from cranfield.significance.registry import Options
+    from cranfield.significance.registry import TestOptions
 
     rng = np.random.default_rng(6)
-    options = Options(resamples=7, seed=5)
+    options = TestOptions(resamples=7, seed=5)
     for shape in ((6, 4, 1), (6, 4, 3)):
         residuals = rng.standard_normal(shape)
         refits = Refits.draw(residuals, options)
@@ -265,7 +265,7 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
             error, quantile = np.array([0.1]), 3.0 * t
             drawn = np.full((1, 19), quantile)
             low, high = bound_by_bootstrap_t(
-                pair, difference, error, partial(drawn_again, drawn), Options(resamples=19), 0.9
+                pair, difference, error, partial(drawn_again, drawn), TestOptions(resamples=19), 0.9
             )
             assert (low[0] <= 0 <= high[0]) == reached
             found = np.array([[3.0 * t]])
@@ -321,7 +321,7 @@ def test_p_values_stay_the_same() -> None:
     }
     for test, counts in known.items():
         for side, count in zip(SIDES, counts, strict=True):
-            options = Options(exact=False, resamples=999, seed=5, alternative=side)
+            options = TestOptions(exact=False, resamples=999, seed=5, alternative=side)
             found = find_test(test).run(pair_all(values), options).pvalue
             assert np.rint(found * 1000).astype(int).tolist() == count, (test, side)
 
@@ -416,7 +416,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     for seed in (4, 5):
         for columns in ((x, flat), (flat, x)):
             pairs = pair_all(np.column_stack(columns))
-            low, high = bootstrap.bound_by_welch(pairs, Options(resamples=99, seed=seed), 0.9)
+            low, high = bootstrap.bound_by_welch(pairs, TestOptions(resamples=99, seed=seed), 0.9)
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
@@ -427,7 +427,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
 def test_unpaired_memory_is_bounded() -> None:
     pairs = pair_all(np.random.default_rng(0).random((5000, 2)))
     tracemalloc.start()
-    unpaired_bootstrap_test(pairs, Options(resamples=2500)).interval(0.95)
+    unpaired_bootstrap_test(pairs, TestOptions(resamples=2500)).interval(0.95)
     size = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     assert size < 150  # all weights together have 190 MB

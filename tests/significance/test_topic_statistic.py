@@ -31,6 +31,7 @@ def test_gmap_compares_geometric_means(gmap: cf.Scores) -> None:
     assert means["rk_ir_trf_logit_rr"] == pytest.approx(0.2113, abs=5e-5)
     assert found.mean_of == "geometric mean"
     assert found.interval_of == "log ratio of geometric means"
+    assert "log ratio of " in repr(found[found.systems[0], found.systems[1]])
     assert found.count() == 176
     pair = found["udel_fang_ltr_split", "rk_ir_trf_logit_rr"]
     assert np.exp(pair.difference) == pytest.approx(
@@ -53,9 +54,9 @@ def test_geometric_means_everywhere(gmap: cf.Scores) -> None:
     alone = compare_measures({"GMAP": some})
     np.testing.assert_array_equal(alone.pvalues[:, 0], found.adjusted_pvalues)
     best = int(found.order[0])
-    around = found.around(best)
+    around = found.find_mean_bounds(best)
     assert around is not None
-    differs = found.matrix(found.is_significant().astype(float))[best] > 0
+    differs = found.to_matrix(found.is_significant().astype(float))[best] > 0
     outside = (around[0] > around[1][best]) | (around[1] < around[0][best])
     np.testing.assert_allclose(np.sqrt(around[0] * around[1]), found.means)
     np.testing.assert_array_equal(outside, differs)

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.measures import parse_measure
 from cranfield.scores import Scores
-from cranfield.significance.prepare import by_cluster
+from cranfield.significance.prepare import aggregate_clusters
 from cranfield.significance.transform import METHODS, arcsine, standardise
 from tests.significance.helpers import scored
 
@@ -174,7 +174,7 @@ def of_label(label: str) -> str:
 
 def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
     """statsmodels 0.15.0: OLS(d, ones).fit(cov_type="cluster", ..., use_t=True)."""
-    found = cf.compare(by_cluster(rows_of_clusters(), of_label, weight="row"), test="t")
+    found = cf.compare(aggregate_clusters(rows_of_clusters(), of_label, weight="row"), test="t")
     difference, t, p = (
         float(one[0]) for one in (found.difference, found.statistic, found.raw_pvalues)
     )
@@ -185,7 +185,7 @@ def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
 
 
 def test_clusters_that_count_the_same_are_means() -> None:
-    made = by_cluster(
+    made = aggregate_clusters(
         rows_of_clusters(), dict(zip(rows_of_clusters().topics, map(str, OF), strict=True))
     )
     assert made.topics == tuple("012345")
@@ -199,6 +199,8 @@ def test_clusters_of_one_size() -> None:
     some = Scores(values, tuple(map(str, range(30))), tuple("abcd"))
     means = values.reshape(10, 3, 4).mean(axis=1)
     for weight in ("cluster", "row"):
-        made = by_cluster(some, lambda row: str(int(row) // 3), weight=weight)
+        made = aggregate_clusters(some, lambda row: str(int(row) // 3), weight=weight)
         assert made.values == pytest.approx(means, abs=1e-15)
-        assert by_cluster(some, str, weight=weight).values == pytest.approx(values, abs=1e-15)
+        assert aggregate_clusters(some, str, weight=weight).values == pytest.approx(
+            values, abs=1e-15
+        )

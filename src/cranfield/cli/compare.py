@@ -176,7 +176,7 @@ def compare(
     comparisons = {name: cf.compare(s, **options) for name, s in scores.items()}
     has_exact = any(k.startswith("exact") for pairs in comparisons.values() for k in pairs.details)
     corrections = [cf.significance.CORRECTIONS[pairs.correction] for pairs in comparisons.values()]
-    if has_exact and comparing["exact"] and all(correction.random for correction in corrections):
+    if has_exact and comparing["exact"] and all(correction.is_random for correction in corrections):
         warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(pairs) for name, pairs in comparisons.items()}
     if strict:
@@ -365,7 +365,7 @@ def _split_by_replicate(
     from cranfield.significance.registry import REPLICATE_TESTS
 
     if replicates is not None or test in REPLICATE_TESTS:
-        return {name: cf.by_replicate(s, replicates) for name, s in scores.items()}
+        return {name: cf.group_replicates(s, replicates) for name, s in scores.items()}
     if warning := describe_replicate_names(next(iter(scores.values())).systems):
         warn(warning)
     return scores

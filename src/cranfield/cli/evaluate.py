@@ -108,7 +108,7 @@ def evaluate(
 
         scores = source.load_scores(judging, has_all_measures=True)
         for measure_scores in scores.values():
-            measure_scores.flat("scores by shard cannot be summarised by system")
+            measure_scores.require_two_axes("scores by shard cannot be summarised by system")
         _warn_of_gaps(scores)
         output.write(align_scores(scores) if output.by_topic else scores)
         return

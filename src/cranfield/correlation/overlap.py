@@ -384,11 +384,11 @@ def rbo_of_runs(
     """
     p = check_rbo_options(p, ties)
     first_ranks, second_ranks = _compute_tie_ranks(first), _compute_tie_ranks(second)
-    joined = first_ranks.join(
+    joined_ranks = first_ranks.join(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
     topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
-    ranks_of = joined.partition_by("topic", as_dict=True)
+    ranks_of = joined_ranks.partition_by("topic", as_dict=True)
     rows = []
     for topic in topics:
         ranks = ranks_of[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)

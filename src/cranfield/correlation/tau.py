@@ -88,7 +88,7 @@ def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
 
 
 def compute_signs(values: Floats, rows: slice) -> Signs:
-    """Compare the items of a slice with all items: 1 if the latter are higher, -1 if lower."""
+    """Compare all items (columns) with items of a slice (rows): 1 if higher, -1 if lower."""
     row_values, column_values = values[:, rows, None], values[:, None, :]
     return np.subtract(column_values > row_values, column_values < row_values, dtype=np.int8)
 
@@ -132,8 +132,8 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
 
     with P concordant and Q discordant pairs of m items, T pairs tied only in x, and U pairs tied
     only in y (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A
-    tied pair is neither concordant nor discordant, so that tau-a is between -1 and 1 if there are
-    ties. Pairs that `rounding` excludes count in no term, and m(m-1)/2 is the number of the others.
+    tied pair is neither concordant nor discordant, so that with ties tau-a is neither -1 nor 1.
+    Pairs that `rounding` excludes count in no term, not even in m(m-1)/2.
 
     Examples
     --------
@@ -220,8 +220,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
         Whether to return the mean of both directions, with each order once as the reference.
     ties
         Treatment of equal scores. `b`: the items are equal. `a`: the order of the items is unknown,
-        and the result is the mean over all ways to break the ties. Without ties `a` and `b` are the
-        same.
+        and the result is the mean over all ways to break the ties. Without ties both are equal.
 
     Returns
     -------

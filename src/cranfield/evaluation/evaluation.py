@@ -545,7 +545,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         """
         overall = {}
         for name, scores in self.items():
-            scores.flat("overall values by system require scores without shards")
+            scores.require_two_axes("overall values by system require scores without shards")
             overall[name] = dict(zip(scores.systems, scores.overall().tolist(), strict=True))
         if system is None:
             return overall

@@ -149,7 +149,9 @@ def _judge_by_measure(
 
 def _find_systems(judged: JudgedRuns, replicates: Any) -> tuple[tuple[str, ...], Ints]:
     """Return the systems whose rankings the runs contain, and the index of the system per run."""
-    names = [system for system, _ in split_run_names(judged.systems, replicates, single=True)]
+    names = [
+        system for system, _ in split_run_names(judged.systems, replicates, allows_single=True)
+    ]
     systems = tuple(dict.fromkeys(names))
     return systems, np.array([systems.index(name) for name in names])
 

@@ -537,7 +537,7 @@ def define(
         raise MeasureError(f"range must be two numbers, the lower one first, got {quote(range)}")
 
     if lower_is_better is None and suggests_lower(name):
-        warn(describe_direction(name, reader=""))
+        warn(describe_direction(name, advice_end=""))
 
     info = Info(
         name,

@@ -231,7 +231,7 @@ def prediction(
     call = check_arguments(prediction, locals())
     check_list("lower_is_better", lower_is_better)
     negated_predictors = tuple(lower_is_better)
-    topic_scores = as_scores(scores).finite().over_shards()
+    topic_scores = as_scores(scores).check_finite().average_shards()
     measure = topic_scores.measure
     data, notes = _align(topic_scores, _read_predictions(predictions))
     if measure in negated_predictors and measure not in data.predictors:
@@ -240,7 +240,7 @@ def prediction(
     for name in negated_predictors:
         known_names = (*data.predictors, *([measure] if measure else []))
         check_choice("predictor in lower_is_better", name, known_names)
-    notes += topic_scores.direction_notes()
+    notes += topic_scores.get_direction_notes()
     if topic_scores.lower_is_better:
         notes[-1] += ", so high predictions are expected for low scores"
     signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)

@@ -508,5 +508,5 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
     for scores in scores_by_measure.values():
         for system in scores.systems:
             check_choice(f"{side} system", system, ROLES)
-        scores.flat("reproduction does not support scores by shard")
+        scores.require_two_axes("reproduction does not support scores by shard")
     return scores_by_measure

@@ -369,7 +369,7 @@ class Notes:
 def check_test(test: str, *, is_paired: bool) -> str:
     """Return the canonical name of a test of two systems; on the same topics if `is_paired`."""
     info = find_test(test).info
-    if info.paired != is_paired or info.model:
+    if info.is_paired != is_paired or info.has_model:
         advice = "t, signed-rank or randomisation" if is_paired else "welch, t-unpaired or rank-sum"
         kind = "the same topics" if is_paired else "different topics"
         raise PolicyError(f"test {quote(test)} cannot compare two systems on {kind}; use {advice}")

@@ -32,7 +32,7 @@ from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import compute_t_quantile
-from cranfield.significance.registry import Options, find_test
+from cranfield.significance.registry import TestOptions, find_test
 from cranfield.tabular import format_number
 
 MEASURES = (
@@ -106,7 +106,7 @@ def parse_scale_options(
     tests: Any,
     ties: str = "unique",
     alpha: float = 0.05,
-    exact_n: int = Options.exact_n,
+    exact_n: int = TestOptions.exact_n,
 ) -> ScaleOptions:
     """Parse and check the options of a study of scales."""
     texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
@@ -117,7 +117,7 @@ def parse_scale_options(
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
         choice.prepare(_TRIAL_SCORES)
-    Options(alpha=alpha, exact_n=exact_n)
+    TestOptions(alpha=alpha, exact_n=exact_n)
     check_choice("ties", ties, TIES)
     labels = [f"measure {measure}" for measure in parsed_measures]
     labels += [f"test {choice.test}" for choice in choices]
@@ -344,7 +344,7 @@ def study_scales(
     tests: Iterable[tuple[str, str]] = TESTS,
     ties: Annotated[str, OneOf(TIES)] = "unique",
     alpha: float = 0.05,
-    exact_n: Annotated[int, Integer(0)] = Options.exact_n,
+    exact_n: Annotated[int, Integer(0)] = TestOptions.exact_n,
     **work: Unpack[WorkOptions],
 ) -> ScaleStudy:
     """Compare measures with their interval-scaled versions on the same runs.

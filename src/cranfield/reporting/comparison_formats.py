@@ -41,7 +41,7 @@ def add_bars(comparison: PairwiseComparison, places: int | None = None) -> tuple
             interval = f"the {level} confidence interval of the {comparison.interval_of}"
         legend = f"bars: the difference with {interval}; │ is 0"
     else:
-        bounds = comparison.around(int(comparison.order[0]))
+        bounds = comparison.find_mean_bounds(int(comparison.order[0]))
         if bounds is None:
             return table, ""
         middle, low, high = (values[comparison.order] for values in (comparison.means, *bounds))
@@ -208,7 +208,7 @@ def tabulate_marks(
     comparisons = {name: statement.comparison for name, statement in statements.items()}
     first_comparison = next(iter(comparisons.values()))
     kind = check_marks(kind, first_comparison.baselines, (first_comparison.alpha,))
-    scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
+    scores = {name: comparison.scores.average_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
     if kind != "none":
         lines = [
@@ -276,8 +276,8 @@ def convert_comparison(comparison: PairwiseComparison) -> dict[str, Any]:
     content |= {
         "method": comparison.method,
         "title": comparison.info.title,
-        "correction title": CORRECTIONS[comparison.correction].title_for(
-            baseline=bool(comparison.baselines)
+        "correction title": CORRECTIONS[comparison.correction].get_title(
+            has_baseline=bool(comparison.baselines)
         ),
         "significant pairs": comparison.count(),
         "pairs compared": len(comparison),

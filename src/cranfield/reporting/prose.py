@@ -32,7 +32,6 @@ from cranfield.scales.statements import (
     meaningfulness,
     parse_measure_or_none,
 )
-from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
     MORE_RESAMPLES,
@@ -211,7 +210,7 @@ def _describe_difference(
         return [difference, " (", *statistics, ")"]
     interval = write_interval(low, high, decimals)
     level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
-    if comparison.interval_of in (*MEANS, comparison.difference_name):
+    if comparison.tests_difference:
         return [difference, f" ({level} ", *interval, ", ", *statistics, ")"]
     # The interval is for another quantity than the difference before it.
     quantity = (
@@ -351,7 +350,9 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     best, next_best = (int(k) for k in comparison.order[:2])
     names = comparison.systems
     top = [name for name in comparison.top_group if name != names[best]]
-    is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float))) > 0
+    is_different = (
+        np.nan_to_num(comparison.to_matrix(comparison.is_significant().astype(float))) > 0
+    )
     different_systems = [names[k] for k in comparison.order if is_different[best, k]]
     extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
@@ -776,10 +777,10 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
     else:
         yield MethodSentence([f"We assume that {correction.assumes}."])
     assumptions = check_residuals(comparison)
-    if assumptions is not None and CORRECTIONS[comparison.correction].one_variance:
+    if assumptions is not None and CORRECTIONS[comparison.correction].assumes_one_variance:
         yield [
-            f"Tests of the residuals reject: {', '.join(assumptions.violated)}."
-            if assumptions.violated
+            f"Tests of the residuals reject: {', '.join(assumptions.violated_assumptions)}."
+            if assumptions.violated_assumptions
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure = meaningfulness(comparison), MeasureName(comparison.measure or "the measure")

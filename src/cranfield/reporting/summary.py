@@ -217,7 +217,7 @@ def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
     anova = comparison.anova
     if anova is None or anova.values.ndim != 2:
         return None
-    is_additive = comparison.info.additive and not np.isnan(anova.values).any()
+    is_additive = comparison.info.is_additive and not np.isnan(anova.values).any()
     try:
         return check_assumptions(
             anova.residuals, anova.fitted if is_additive else None, alpha=comparison.alpha

@@ -199,7 +199,9 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
         raise CranfieldError("expected the scores of at least one measure, got none")
     first_scores = next(iter(scores.values()))
     for name, measure_scores in scores.items():
-        measure_scores.flat("a table of systems and measures requires scores without shards")
+        measure_scores.require_two_axes(
+            "a table of systems and measures requires scores without shards"
+        )
         for noun in nouns:
             if getattr(measure_scores, noun) != getattr(first_scores, noun):
                 raise CranfieldError(

@@ -221,14 +221,14 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     >>> pairs.holds.tolist(), pairs.threshold.tolist()
     ([True, False], [nan, 0.0])
     """
-    scores = as_scores(scores).finite()
+    scores = as_scores(scores).check_finite()
     n = len(scores.systems)
     first, second = as_indices(first, "first", n), as_indices(second, "second", n)
     if first.size != second.size:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"
         )
-    rows = np.ascontiguousarray(scores.over_shards().values.T)
+    rows = np.ascontiguousarray(scores.average_shards().values.T)
     slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
     blocks = list(slice_rows(first.size, 2 * rows.shape[1], BLOCK_SIZE)) or [slice(0)]
     results = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]

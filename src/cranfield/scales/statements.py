@@ -230,7 +230,7 @@ class Meaningfulness:
         if not reversed_pairs.size:
             return ""
         # Some tests compare mean ranks, whose order may differ from the order of means.
-        means = comparison.scores.grand_mean()
+        means = comparison.scores.system_means()
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
         lower_is_better = comparison.scores.lower_is_better
@@ -255,7 +255,7 @@ class Meaningfulness:
         """Format the threshold of a pair, or a number above it that separates the same scores."""
         comparison, threshold = self.comparison, self.dominance.threshold[k]
         pair = [comparison.first[k], comparison.second[k]]
-        scores = comparison.scores.over_shards().values[:, pair]
+        scores = comparison.scores.average_shards().values[:, pair]
         next_score = scores[scores > threshold].min()
         numbers = threshold, (threshold + next_score) / 2
         # The threshold with 17 digits is exact.
@@ -282,15 +282,15 @@ class Meaningfulness:
         """Return the tests of the same design that the scale of the measure admits."""
         if self.scale is None:
             return []
-        is_paired = self.comparison.info.paired
+        is_paired = self.comparison.info.is_paired
         max_scale = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
             if test.info.scale <= max_scale
-            and test.info.paired == is_paired
-            and (test.info.within_topics or not self.depends_on_topic)
-            and not (test.info.refusal or test.info.shards == "needed")
+            and test.info.is_paired == is_paired
+            and (test.info.is_within_topics or not self.depends_on_topic)
+            and not (test.info.refusal or test.info.shards == "required")
         ]
 
     def require(self) -> None:
@@ -364,7 +364,7 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
             "the decisions of the test are the same under every increasing transformation of"
             " all scores, as the test depends only on the order of the scores"
         )
-    is_random = comparison.info.random or CORRECTIONS[comparison.correction].random
+    is_random = comparison.info.is_random or CORRECTIONS[comparison.correction].is_random
     if is_random and comparison.options["resamples"] * len(comparison) > MAX_SAMPLES:
         return (
             "decisions with transformed scores were not computed, as they require many random"
@@ -461,7 +461,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     is_declared = comparison.scores.scale_source == "user"
     is_topic_dependent = not is_declared and measure is not None and differs_by_topic(measure)
     is_size_dependent = not is_declared and measure is not None and measure.needs_one_size
-    combines_scales = is_topic_dependent and not comparison.info.within_topics
+    combines_scales = is_topic_dependent and not comparison.info.is_within_topics
     verdict = MEANINGFUL
     if scale is None:
         verdict = UNKNOWN

@@ -31,7 +31,7 @@ class Averages:
                 averages[has_scores] = function(self.values[:, has_scores], axis=0)
         return averages
 
-    def counts(self) -> Ints:
+    def count_topics(self) -> Ints:
         """Count the topics with a score; shape (systems, ...)."""
         return np.asarray((~np.isnan(self.values)).sum(axis=0))
 
@@ -45,7 +45,7 @@ class Averages:
 
     def std(self) -> Floats:
         """Compute the standard deviation over topics, with divisor n - 1; NaN for one score."""
-        counts = self.counts()
+        counts = self.count_topics()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             deviations = self.values - self.mean()
             deviation = np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1))
@@ -81,11 +81,10 @@ def fill_missing(
     hint: str = "",
     suffix: str = "",
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
-    """Apply a policy for missing scores; return the tables, a mask of included topics, and notes.
+    """Apply a policy for missing scores; return tables of included topics, their mask, and notes.
 
-    `describe_cell` describes a missing score, given the index of the table and the index of the
-    cell. The error for missing scores ends with `hint`; `suffix` follows "no topic has a score of
-    every system".
+    `describe_cell` names a missing score, given the index of the table and the index of the cell.
+    `hint` ends the error for missing scores, `suffix` the error that no topic has all scores.
     """
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]
@@ -107,8 +106,8 @@ def fill_missing(
             f"{problem}; {advice}, and missing='zero' counts missing scores as 0{hint}"
         )
     if missing == "zero":
-        filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
-        return filled, is_included, (f"{inflect(n_missing, 'missing score')} counted as 0",)
+        tables = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
+        return tables, is_included, (f"{inflect(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
         raise CranfieldError(reason)
     note = f"{inflect(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"

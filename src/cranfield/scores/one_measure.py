@@ -33,7 +33,7 @@ from cranfield.base.text import (
     suggest_names,
 )
 from cranfield.scores.averages import Averages, fill_missing
-from cranfield.sources.values import to_integer as plain_id
+from cranfield.sources.values import convert_whole_float
 from cranfield.tabular import FrameMixin, render_frame
 
 if TYPE_CHECKING:
@@ -74,15 +74,15 @@ def suggests_lower(name: str) -> bool:
     return any(word.lower() in LOWER_IS_BETTER_WORDS for word in _WORD.findall(name))
 
 
-def describe_direction(name: str, reader: str = " to read_scores") -> str:
+def describe_direction(name: str, advice_end: str = " to read_scores") -> str:
     """Return the note on a measure without a direction whose name suggests that lower is better.
 
-    `reader` ends the advice for users of Python; commands name their option instead.
+    `advice_end` ends the advice for users of Python; commands name their option instead.
     """
     option = find_command_option(f"lower_is_better={name!r}")
     return (
         f"{name}: higher scores are treated as better; if lower is better, pass"
-        f" {option or f'lower_is_better=True{reader}'}"
+        f" {option or f'lower_is_better=True{advice_end}'}"
     )
 
 
@@ -96,7 +96,7 @@ def find_label(name: object, labels: Sequence[str], kind: str = "system", role: 
 
 
 def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
-    """Return the indices of a selection: a label, labels, a mask, indices, or None for all."""
+    """Return the indices of the selected labels: one label, labels, a mask, indices, or None."""
     if selection is None:
         return np.arange(len(labels))
     names = [selection] if isinstance(selection, str) else list(selection)
@@ -118,7 +118,7 @@ def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> 
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
     """Refuse a data frame with the labels of the scores in another order or on the other axis."""
     for name, axis in (("columns", "system"), ("index", "topic")):
-        expected = [str(plain_id(label)) for label in getattr(data, name, ())]
+        expected = [str(convert_whole_float(label)) for label in getattr(data, name, ())]
         if expected != [*labels[axis]] and {*expected} in ({*labels["topic"]}, {*labels["system"]}):
             raise CranfieldError(
                 f"{axis}s must be in the order of the {name} of the data frame: expected"
@@ -164,8 +164,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
     Attributes
     ----------
     values
-        Read-only array of shape (topics, systems), or (topics, systems, shards or replicates); NaN
-        means no score.
+        Read-only array, shape (topics, systems[, shards or replicates]); NaN means no score.
     topics, systems
         Labels of the first two axes.
     measure
@@ -182,14 +181,13 @@ class Scores(Averages, FrameMixin, PlotsMixin):
     shards
         Labels of the third axis, by default numbers from 1; empty if there is no third axis.
     definition
-        The measure; by default the known measure of that name, or None. It provides aggregate,
-        direction and default scale, and the name if `measure` is empty.
+        The measure; by default the known measure with the name `measure`, or None. It provides
+        aggregate, direction and default scale, and the name if `measure` is empty.
     has_direction
         Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.
     scale_source
-        Who declared the scale: `measure`, `user` for a scale that was passed as an argument, or
-        empty.
+        Who declared the scale: `measure`, `user` if it was passed as an argument, or empty.
     axis
         Meaning of the third axis: `shard`, the default, or `replicate` for several rankings or
         answers of each system, padded with NaN; empty if there is no third axis.
@@ -226,7 +224,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         for axis in ("topics", "systems", "shards"):
             if isinstance(getattr(self, axis), (set, frozenset)):
                 raise CranfieldError(f"expected {axis} in order, got a set")
-            set_(self, axis, tuple(str(plain_id(label)) for label in getattr(self, axis)))
+            set_(self, axis, tuple(map(str, map(convert_whole_float, getattr(self, axis)))))
         set_(self, "axis", (self.axis or AXES[0]) if self.shards else "")
         check_choice("axis", self.axis, (*AXES, ""))
         labels = self.labels
@@ -236,7 +234,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         for axis, names in labels.items():
             if len(set(names)) < len(names):
                 duplicate = next(label for label in names if names.count(label) > 1)
-                raise CranfieldError(f"two {axis}s are named {quote(duplicate)}")
+                raise CranfieldError(f"{axis} {quote(duplicate)} occurs twice")
         if hasattr(data, "columns"):
             _check_frame_labels(data, labels)
         if self.scale is not None:
@@ -308,7 +306,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             self._check_direction(self.definition, lower_is_better)
         return replace(self, lower_is_better=bool(lower_is_better), has_direction=True)
 
-    def direction_notes(self) -> list[str]:
+    def get_direction_notes(self) -> list[str]:
         """Return a note if lower scores are better, or if only the name suggests it."""
         if self.lower_is_better:
             return [f"lower scores of {self.measure or 'the measure'} are better"]
@@ -332,7 +330,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         if system not in self.systems and system in self.topics:
             name = quote(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
-        column = self.flat(NO_TABLE)[:, find_label(system, self.systems)]
+        values = self.require_two_axes("systems have several scores for a topic, by shard")
+        column = values[:, find_label(system, self.systems)]
         has_score = ~np.isnan(column)
         return dict(zip(compress(self.topics, has_score), column[has_score].tolist(), strict=True))
 
@@ -355,8 +354,10 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         Raises
         ------
         PolicyError
-            For an unknown label (the message suggests similar labels), an index that is too large,
-            a mask of another length, and if `shards` is given but the scores have none.
+            For an unknown label (the message suggests similar labels), an index out of range, a
+            mask of another length, and if `shards` is not None but the scores have none.
+        CranfieldError
+            For a label that occurs twice.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"selecting shards requires scores by shard, got {self!r}")
@@ -388,8 +389,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         """
         return replace(self, scale=find_scale(scale), scale_source="user")
 
-    def aligned(self, like: Scores, names: tuple[str, str] = ("the first", "the second")) -> Scores:
-        """Return the scores in the order of the topics and systems of other scores.
+    def align(self, like: Scores, names: tuple[str, str] = ("the first", "the second")) -> Scores:
+        """Return the scores in the order of the topics and systems of reference scores.
 
         Parameters
         ----------
@@ -419,41 +420,40 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             End of the error message.
         """
         [values], is_complete, notes = fill_missing(
-            [self.values], missing, lambda _, cell: f"{self.cell(cell)} has no score", hint
+            [self.values], missing, lambda _, cell: f"{self.describe_cell(cell)} has no score", hint
         )
         topics = tuple(compress(self.topics, is_complete))
         if missing == "zero" and notes and self.lower_is_better:
             notes = (*notes, "as lower scores are better, 0 favours systems that lack scores")
         return replace(self, values=values, topics=topics), notes
 
-    def flat(self, reason: str = "scores by shard are not supported here") -> Floats:
-        """Return the values by topic and system; raise if there is a third axis, such as shards."""
+    def require_two_axes(self, reason: str = "scores by shard are not supported here") -> Floats:
+        """Return the values by topic and system; raise if the scores have a third axis."""
         if self.axis == "replicate":
             raise PolicyError(
                 "scores by replicate are not supported here, as replicates are neither topics nor"
-                " systems; average them by topic (Scores.over_shards), or use a test of replicates"
+                " systems; use a test of replicates, or average them (Scores.average_shards)"
             )
         if self.shards:
             raise PolicyError(f"{reason}: average them over shards first")
         return self.values
 
-    def finite(self, suffix: str = "") -> Scores:
-        """Return the scores; raise if one is infinite, with `suffix` after its cell in the text."""
-        infinite_cells = np.argwhere(np.isinf(self.values))
-        if infinite_cells.size:
-            raise CranfieldError(f"{self.cell(infinite_cells[0])}{suffix} has an infinite score")
+    def check_finite(self, suffix: str = "") -> Scores:
+        """Return the scores; raise if one is infinite, with `suffix` after the name of its cell."""
+        if (cells := np.argwhere(np.isinf(self.values))).size:
+            raise CranfieldError(f"{self.describe_cell(cells[0])}{suffix} has an infinite score")
         return self
 
-    def cell(self, place: Sequence[int] | Ints) -> str:
-        """Describe a cell of the values: system, topic, and shard or replicate if any."""
-        check_list("place", place)
+    def describe_cell(self, index: Sequence[int] | Ints) -> str:
+        """Return the name of a cell of the values: system, topic, and shard or replicate if any."""
+        check_list("index", index)
         try:
             topic, system, *shard = (
-                labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
+                labels[int(k)] for k, labels in zip(index, self.labels.values(), strict=True)
             )
         except (IndexError, ValueError):
             axes = ", ".join(self.labels)
-            reason = f"place must be indices of {axes} of {self!r}, got {quote(place)}"
+            reason = f"expected indices of {axes} of {self!r}, got {quote(index)}"
             raise PolicyError(reason) from None
         in_shard = f" in {self.axis} {sanitise(shard[0])}" if shard else ""
         return f"system {quote(system)} on topic {quote(topic)}{in_shard}"
@@ -464,22 +464,22 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             return self.sum()
         return self.geometric_mean() if self.aggregate == "geometric" else self.mean()
 
-    def grand_mean(self) -> Floats:
+    def system_means(self) -> Floats:
         """Return the mean of all scores of each system, over all shards; shape (systems,)."""
         return self.mean_along(0, 2) if self.shards else self.mean()
 
-    def over_shards(self) -> Scores:
-        """Return the means over the shards or replicates that have a score, if there are any."""
+    def average_shards(self) -> Scores:
+        """Return the means over shards or replicates; unchanged scores without a third axis."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
         """Return number, mean, median, geometric mean and standard deviation of scores by an axis.
 
-        `by="system"` requires scores without a third axis, as shards of a topic are not topics.
+        `by` is a key of `labels`; `system` requires scores without a third axis.
         """
         check_choice("by", by, self.labels)
         if by == "system":
-            self.flat(NO_TABLE)
+            self.require_two_axes("scores by shard cannot be summarised by system")
         axis = list(self.labels).index(by)
         values = np.moveaxis(self.values, axis, -1)
         averages = Averages(values.reshape(math.prod(values.shape[:-1]), values.shape[-1]))
@@ -487,7 +487,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         return pl.DataFrame(
             {
                 by: self.labels[by],
-                count_name: averages.counts(),
+                count_name: averages.count_topics(),
                 "mean": averages.mean(),
                 "median": averages.median(),
                 "geometric mean": averages.geometric_mean(),
@@ -507,7 +507,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row for each topic and a column for each system; null for no score."""
-        values = self.flat(NO_TABLE)
+        values = self.require_two_axes(NO_TABLE)
         columns = {"topic": pl.Series(self.topics, dtype=pl.String)}
         for i, system in enumerate(self.systems):
             name = system if system not in columns else f"{system} "
@@ -530,7 +530,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         """Return a pandas data frame, topics as index, systems as columns."""
         pandas = import_optional("pandas")
         return pandas.DataFrame(
-            self.flat(NO_TABLE),
+            self.require_two_axes(NO_TABLE),
             index=pandas.Index(self.topics, name="topic"),
             columns=pandas.Index(self.systems, name="system"),
         )
@@ -557,8 +557,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
 def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     """Combine the scores of separately evaluated systems, named by the keys of the mapping.
 
-    Missing scores are NaN, and topics are in order of appearance. The measure is that of the first
-    scores, and the settings are those that all scores have in common.
+    Each value has one system. Missing scores are NaN, and topics are in order of appearance. The
+    measure is that of the first scores; the settings are those that all scores have in common.
 
     Examples
     --------
@@ -578,7 +578,7 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
         values[[rows[topic] for topic in scores.topics], k] = scores.values[:, 0]
     if any(scores.lower_is_better != first.lower_is_better for scores in score_list):
         raise CranfieldError(
-            "expected one measure, but lower scores are better for some systems only"
+            "expected scores of one measure, got lower scores as better for some systems only"
         )
     settings = find_common_settings(scores_by_system)
     systems = tuple(scores_by_system)
@@ -586,7 +586,7 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
 
 
 def find_common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
-    """Return the settings that all scores share."""
+    """Return the settings with the same value in all scores."""
     first, *others = (measure_scores.settings for measure_scores in scores.values())
     return {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
 
@@ -594,20 +594,20 @@ def find_common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
 def align_scores(
     scores: Mapping[Any, Scores],
     *,
-    shards: bool = False,
+    allows_shards: bool = False,
     format_name: Callable[[Any], str] = quote,
 ) -> dict[Any, Scores]:
     """Align the scores of each measure with the topics and systems of the first.
 
-    Raise an error for infinite scores and, unless `shards` is True, for scores by shard.
+    Raise an error for infinite scores and, unless `allows_shards` is True, for scores by shard.
     """
     (first, reference), *_ = scores.items()
     aligned = {}
     for name, measure_scores in scores.items():
-        if not shards:
-            measure_scores.flat(f"{format_name(name)} has scores by shard")
-        finite = measure_scores.finite(f" by {format_name(name)}")
-        aligned[name] = finite.aligned(reference, (format_name(name), format_name(first)))
+        if not allows_shards:
+            measure_scores.require_two_axes(f"{format_name(name)} has scores by shard")
+        finite = measure_scores.check_finite(f" by {format_name(name)}")
+        aligned[name] = finite.align(reference, (format_name(name), format_name(first)))
     return aligned
 
 
@@ -619,7 +619,7 @@ def complete_scores(
     filled_values, is_complete, notes = fill_missing(
         [measure_scores.values for measure_scores in scores.values()],
         missing,
-        lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quote(names[k])}",
+        lambda k, cell: f"{scores[names[k]].describe_cell(cell)} has no score of {quote(names[k])}",
         suffix=" by every measure",
     )
     topics = tuple(compress(scores[names[0]].topics, is_complete))
@@ -633,7 +633,7 @@ def make_overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return the aggregated score of each system (rows) by each measure (columns)."""
     systems = next(iter(scores.values())).systems
     for measure_scores in scores.values():
-        measure_scores.flat("scores by shard cannot be written as a table of systems")
+        measure_scores.require_two_axes("scores by shard cannot be written as a table of systems")
     columns = {name: measure_scores.overall() for name, measure_scores in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns}).fill_nan(None)
 

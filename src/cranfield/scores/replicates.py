@@ -28,7 +28,7 @@ _REPLICATES = Schema(
 
 
 def split_run_names(
-    runs: Sequence[str], replicates: Any = None, *, single: bool = False
+    runs: Sequence[str], replicates: Any = None, *, allows_single: bool = False
 ) -> list[tuple[str, str]]:
     """Return the system and the replicate of each run.
 
@@ -37,26 +37,25 @@ def split_run_names(
     runs
         Names of the runs, such as `dense@seed1`.
     replicates
-        A table with the columns `run`, `system` and `replicate`; by default names are split at the
-        last `@`.
-    single
-        Whether a run whose name has no replicate is accepted as a system with a single run.
+        Table with columns `run`, `system`, `replicate`; by default names are split at the last `@`.
+    allows_single
+        Whether a run whose name has no replicate is accepted as a system with one run.
 
     Raises
     ------
     InputError
-        For a run that occurs twice in the table, or two runs of one replicate.
+        For a run that occurs twice in the table, or two runs of one system and replicate.
     PolicyError
         For a run that is not in the table; without a table, for a run whose name has no replicate,
-        unless `single` is true.
+        unless `allows_single` is true.
 
     Examples
     --------
-    >>> split_run_names(["dense@seed1", "dense@seed2", "bm25"], single=True)
+    >>> split_run_names(["dense@seed1", "dense@seed2", "bm25"], allows_single=True)
     [('dense', 'seed1'), ('dense', 'seed2'), ('bm25', '')]
     """
     if replicates is None:
-        return [_split_name(run, single) for run in runs]
+        return [_split_name(run, allows_single) for run in runs]
     table = read_table(replicates, _REPLICATES)
     frame = table.frame
     is_known = pl.col("run").is_in([*runs])
@@ -72,11 +71,11 @@ def split_run_names(
     return [labels[run] for run in runs]
 
 
-def _split_name(run: str, single: bool) -> tuple[str, str]:
+def _split_name(run: str, allows_single: bool) -> tuple[str, str]:
     system, mark, name = run.rpartition(MARK)
     if system and mark and name:
         return system, name
-    if single:
+    if allows_single:
         return run, ""
     raise PolicyError(
         f"expected runs named SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
@@ -87,7 +86,8 @@ def _split_name(run: str, single: bool) -> tuple[str, str]:
 def describe_replicate_names(systems: Sequence[str]) -> str:
     """Return a warning if several systems are named like replicates of one system, else ''."""
     runs_of: dict[str, list[str]] = {}
-    for run, (system, name) in zip(systems, split_run_names(systems, single=True), strict=True):
+    names = split_run_names(systems, allows_single=True)
+    for run, (system, name) in zip(systems, names, strict=True):
         if name:
             runs_of.setdefault(system, []).append(quote(run))
     for system, runs in runs_of.items():

@@ -2,7 +2,7 @@
 
 # isort: skip_file
 from .bayes import BayesianComparison as BayesianComparison, compare_bayes as compare_bayes
-from .prepare import by_cluster as by_cluster
+from .prepare import aggregate_clusters as aggregate_clusters
 from .comparison.compare import compare as compare
 from .comparison.equivalence import Equivalence as Equivalence
 from .comparison.compared_pairs import PairComparison as PairComparison

@@ -66,11 +66,9 @@ def compare_bayes(
     Raises
     ------
     PolicyError
-        For an unknown system, the same system twice, an option out of its range, or scores by
-        shard.
+        For an unknown system, one system twice, an option out of its range, or scores by shard.
     CranfieldError
-        If scores are missing, infinite, or of fewer than two topics, or if the difference is the
-        same on all topics.
+        If scores are missing, infinite, of fewer than two topics, or differ equally on all topics.
 
     Examples
     --------
@@ -131,11 +129,11 @@ def _compute_differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
-    values = scores.flat("a Bayesian comparison does not take scores by shard")
+    values = scores.require_two_axes("a Bayesian comparison does not take scores by shard")
     x, y = (values[:, find_label(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quote(first)} cannot be compared with itself")
-    scores.select(systems=[first, second]).finite()
+    scores.select(systems=[first, second]).check_finite()
     is_missing = np.isnan(x) | np.isnan(y)
     if missing == "error" and is_missing.any():
         topic = int(np.flatnonzero(is_missing)[0])

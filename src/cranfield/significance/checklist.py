@@ -126,6 +126,8 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
 
 def _check_relative(inputs: _ChecklistInput) -> Decision:
     name = inputs.first_comparison.difference_name
+    if inputs.first_comparison.mean_of == "geometric mean":
+        return AVOIDED, f"each {name} is not a percentage of an arithmetic mean"
     return AVOIDED, f"each {name} is absolute, not a percentage of a mean"
 
 
@@ -239,7 +241,7 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
     for label, comparison in inputs.label_comparisons():
-        scores, mean = comparison.scores.over_shards(), comparison.mean_of
+        scores, mean = comparison.scores.average_shards(), comparison.mean_of
         # Rank 1 is the best, so mean ranks and scores may have different directions.
         advantage = comparison.difference * (-1 if comparison.lower_is_better else 1)
         is_second_better = advantage < 0
@@ -266,13 +268,13 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
     systems = inflect(len(inputs.first_comparison.systems), "system")
     names = ", ".join(map(sanitise, inputs.first_comparison.baselines))
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
-    best = [
+    best_baselines = [
         f"; {sanitise(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
         for label, comparison in inputs.label_comparisons()
         for name in find_best_baselines(comparison)
     ]
     question = "was a baseline chosen because it is the best on these topics?"
-    return CANNOT_TELL, f"{scope}{''.join(best)}: {question}"
+    return CANNOT_TELL, f"{scope}{''.join(best_baselines)}: {question}"
 
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
@@ -357,11 +359,11 @@ class Checklist(TableResult):
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
     notes
-        Notes of the comparisons, without those on too low scales, which `scale-mean` covers.
+        Notes of the comparisons, except those on the scale of measures, which `scale-mean` covers.
     method
         Names of the test and its correction, in words.
     seed
-        Seed of a test that draws random numbers, else None.
+        Seed if the test or the correction draws random numbers, else None.
     """
 
     name: ClassVar[str] = "checklist"
@@ -466,12 +468,12 @@ def checklist(scores: Any, **options: Any) -> Checklist:
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
-    """Return the notes, except on low scales; the measure precedes a note that others lack."""
+    """Return the notes, except on scales; the measure precedes notes of some comparisons only."""
     comparisons = inputs.comparisons
     return tuple(
         dict.fromkeys(
             note
-            if name in note or all(note in other.notes for other in comparisons.values())
+            if name in note or all(note in each.notes for each in comparisons.values())
             else f"{sanitise(name)}: {note}"
             for name, comparison in comparisons.items()
             for note in comparison.notes

@@ -180,7 +180,7 @@ def cost_effectiveness(
     """
     check_arguments(cost_effectiveness, locals())
     score_table = check_squarable(as_scores(scores))
-    topic_scores = score_table.over_shards()
+    topic_scores = score_table.average_shards()
     amounts, notes = _read_amounts(costs, topic_scores.systems)
     notes += describe_replicates(score_table)
     cost_matrix = np.array(list(amounts.values()))

@@ -56,8 +56,8 @@ class Pairs:
     @property
     def rounding(self) -> Floats:
         """Largest rounding error of a difference, by pair."""
-        largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
-        errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        largest_scores = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
+        errors = ROUNDING * np.maximum(largest_scores[self.first], largest_scores[self.second])
         return np.asarray(np.maximum(errors, MIN_DIFFERENCE))
 
     def compute_differences(self) -> Floats:
@@ -80,12 +80,12 @@ class Pairs:
     def map_blocks(
         self,
         function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
-        numbers_per_pair: int | None = None,
+        n_per_pair: int | None = None,
         max_numbers: int = BLOCK_VALUES,
         jobs: int | None = 1,
     ) -> list[NDArray[Any]]:
         """Concatenate the arrays by pair that a function returns for each block of pairs."""
-        blocks = self.iterate_blocks(numbers_per_pair, max_numbers)
+        blocks = self.iterate_blocks(n_per_pair, max_numbers)
         parts = map_in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
@@ -102,10 +102,10 @@ class Pairs:
         return mean, deviation, n_zeros
 
     def iterate_blocks(
-        self, numbers_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
+        self, n_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield blocks of pairs with at most `max_numbers` numbers, by default one per topic."""
-        for rows in slice_rows(len(self), numbers_per_pair or self.n_topics, max_numbers):
+        """Yield blocks of at most `max_numbers` numbers; a pair has one per topic by default."""
+        for rows in slice_rows(len(self), n_per_pair or self.n_topics, max_numbers):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
@@ -137,8 +137,8 @@ def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Pair each baseline (second) with all other systems (first); without baselines, pair all."""
     if not baselines:
         return pair_all(values)
-    others = np.setdiff1d(np.arange(values.shape[1]), baselines)
-    return Pairs(values, np.tile(others, len(baselines)), np.repeat(baselines, others.size))
+    systems = np.setdiff1d(np.arange(values.shape[1]), baselines)
+    return Pairs(values, np.tile(systems, len(baselines)), np.repeat(baselines, systems.size))
 
 
 def pair_all(values: Floats) -> Pairs:
@@ -147,7 +147,7 @@ def pair_all(values: Floats) -> Pairs:
     return Pairs(values, first, second)
 
 
-def double_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
+def rank_rows(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     """Return twice the mid-ranks of rows of ascending numbers, and their sums of t^3 - t.
 
     Neighbours that differ by at most `gap`, shape (rows,), are tied; t is the size of a group of
@@ -172,20 +172,20 @@ def double_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def encode_scores(values: Floats) -> Indices:
-    """Encode scores as ascending integers from 0; NaN as -1. Equal means equal within rounding."""
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")
-    ascending = flat[order]
-    is_number = ~np.isnan(ascending)
-    gap = ROUNDING * np.abs(ascending[is_number]).max(initial=0.0)
-    codes = np.full(flat.size, -1, dtype=np.intp)
-    ascending_codes = np.concatenate([[0], np.cumsum(np.diff(ascending[is_number]) > gap)])
+    """Encode scores as ascending integers from 0, equal within rounding error; NaN as -1."""
+    flat_values = values.ravel()
+    order = np.argsort(flat_values, kind="stable")
+    ascending_values = flat_values[order]
+    is_number = ~np.isnan(ascending_values)
+    gap = ROUNDING * np.abs(ascending_values[is_number]).max(initial=0.0)
+    codes = np.full(flat_values.size, -1, dtype=np.intp)
+    ascending_codes = np.concatenate([[0], np.cumsum(np.diff(ascending_values[is_number]) > gap)])
     codes[order[is_number]] = ascending_codes[: is_number.sum()]
     return codes.reshape(values.shape)
 
 
 def rank_all(values: Floats) -> tuple[Floats, float, int]:
-    """Return the mid-ranks of all scores, the sum of t^3 - t, and that of t - 1, over ties of t."""
+    """Return the mid-ranks of all scores, and sums of t^3 - t and t - 1 over ties of t scores."""
     codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
@@ -200,7 +200,7 @@ def select_by_rank(values: Floats, ranks: Indices) -> Floats:
 
 
 def compute_group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
-    """Return the index of each row's group, the sizes of groups, and their means by column."""
+    """Return the index of each row's group, and the size and the column means of each group."""
     _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
     sizes = counts.astype(np.float64)
     sums = np.zeros((sizes.size, rows.shape[1]))
@@ -210,9 +210,9 @@ def compute_group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats,
 
 def compute_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 for differences that vary only by rounding."""
-    centred = differences - mean[:, None]
-    is_varying = np.abs(centred).max(axis=1) > rounding
-    ss = np.einsum("pt,pt->p", centred, centred)
+    centred_differences = differences - mean[:, None]
+    is_varying = np.abs(centred_differences).max(axis=1) > rounding
+    ss = np.einsum("pt,pt->p", centred_differences, centred_differences)
     return np.asarray(np.where(is_varying, np.sqrt(ss / (differences.shape[1] - 1)), 0.0))
 
 
@@ -289,10 +289,10 @@ def bound_by_fieller(
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """Fitted model of all systems: means or mean ranks, with a common error variance."""
+class SystemModel:
+    """Fitted model of all systems: means, medians, mean ranks or effects, and an error variance."""
 
-    means: Floats  # mean or mean rank of each system; ranks ascend with the scores
+    means: Floats  # estimate of each system, named by `location`; ranks ascend with the scores
     error_variance: float  # mean square of the error: the estimated variance of one observation
     counts: Floats  # number of observations of each system
     df: float  # degrees of freedom of the error; infinite if the variance is known
@@ -342,14 +342,14 @@ class Outcome:
     n_ties: Indices | int = 0  # number of differences or scores with tied ranks
     details: dict[str, Any] = field(default_factory=dict)  # further results by name
     table: AnovaTable | None = None
-    model: Model | None = None
+    model: SystemModel | None = None
     notes: tuple[str, ...] = ()
     smallest_pvalues: Floats | None = None  # smallest possible p-values, for any differences
     interval_kind: str = "each pair, unadjusted"
-    half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
+    half_widths: Floats | None = None  # systems differ significantly if means +- these are disjoint
 
     @property
-    def required_model(self) -> Model:
+    def required_model(self) -> SystemModel:
         assert self.model is not None
         return self.model
 
@@ -374,7 +374,7 @@ def make_t_outcome(
 
 
 ALL_PAIRS = "all pairs simultaneously"
-ALL_COMPARISONS = "all comparisons"
+ALL_COMPARISONS = "all comparisons simultaneously"
 BONFERRONI = f"{ALL_PAIRS}, by Bonferroni's inequality"
 SIDAK = f"{ALL_PAIRS}, by Sidak's inequality"
 

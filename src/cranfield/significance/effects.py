@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, TableResult, declare_bounds
-from cranfield.significance.corrections.studentised import STRIP, make_quadrature
+from cranfield.significance.corrections.studentised import MAX_LOG_STEP, make_quadrature
 from cranfield.significance.differences import (
     BLOCK_VALUES,
     PAIR_COLUMNS,
@@ -45,15 +45,15 @@ def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     # divided by the true one.
     exponents = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
     for exponent in np.unique(exponents):
-        s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
+        s, weights = make_quadrature(df, min(MAX_LOG_STEP, 0.25 / 2**exponent))
         same_exponent = np.flatnonzero(exponents == exponent)
         for rows in slice_rows(same_exponent.size, s.size, BLOCK_VALUES):
             indices = same_exponent[rows]
-            scaled = (t / scale)[indices]
+            scaled_t = (t / scale)[indices]
             # By symmetry, the lower bound for t is minus the upper bound for -t.
             for k, sign in enumerate((-1, 1)):
                 bounds[k, indices] = sign * _solve_noncentrality(
-                    sign * scaled, s, weights, df, tail
+                    sign * scaled_t, s, weights, df, tail
                 )
     return bounds[0] * scale, bounds[1] * scale
 
@@ -89,7 +89,7 @@ def find_f_noncentrality(
     f: float, df_effect: float, df_error: float, confidence: float
 ) -> tuple[float, float]:
     """Return the confidence interval of the noncentrality of F; its bounds are at least 0."""
-    s, weights = make_quadrature(df_error, STRIP)
+    s, weights = make_quadrature(df_error, MAX_LOG_STEP)
     tail = (1 - confidence) / 2
 
     def compute_excess(noncentrality: float, probability: float) -> float:
@@ -137,8 +137,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Raises
     ------
     PolicyError
-        For an invalid confidence level, or if `table` is not an ANOVA table: tests of pairs have
-        none.
+        For an invalid confidence level, or if `table` is not an ANOVA table.
 
     Examples
     --------
@@ -156,7 +155,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     sources, f, ss = table.sources[:-2], table.f[:-2], table.ss[:-2]
     low, high = np.full((2, len(sources)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        eta2 = ss / (ss + table.ss_of("Error"))
+        eta2 = ss / (ss + table.get_ss("Error"))
         has_bounds = np.isfinite(f) & np.isclose(f, table.ms[:-2] / table.ms_error)
     for k in np.flatnonzero(has_bounds):
         bounds = find_f_noncentrality(float(f[k]), float(table.df[k]), table.df_error, confidence)
@@ -171,7 +170,7 @@ class EffectKind(NamedTuple):
     title: str
     standardiser: str
     is_unbiased: bool  # corrected for the bias of small samples
-    accuracy: str  # of the intervals, and what it assumes
+    accuracy: str  # of the intervals, with its assumptions
     source: str = "Sakai (2018)"
 
 
@@ -238,7 +237,7 @@ class EffectSizes(TableResult):
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
-    exact
+    is_exact
         Whether the intervals are exact for normal data; otherwise they require many topics.
     notes
         Notes on excluded topics, on the direction of the scores, and on pairs without an interval.
@@ -250,8 +249,8 @@ class EffectSizes(TableResult):
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
         "effect": Column(
-            "Effect size: the difference divided by a standard deviation; corrected for bias"
-            " by some kinds, such as Hedges' g."
+            "Effect size: the difference divided by a standard deviation; some kinds, such as"
+            " Hedges' g, are corrected for bias, and NaN for two topics."
         ),
         **declare_bounds(
             "confidence interval of the effect size, unadjusted",
@@ -267,7 +266,7 @@ class EffectSizes(TableResult):
     first: Indices
     second: Indices
     confidence: float
-    exact: bool
+    is_exact: bool
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
@@ -332,7 +331,8 @@ def effect_sizes(
     -------
     EffectSizes
         A row for each pair. A pair has no interval if s or the standard error of its difference is
-        0. If s is 0, the effect is infinite, or 0 for equal means.
+        0. If s is 0, the effect is infinite, or 0 for equal means. With J, the effect is NaN for
+        nu of at most 1, as for two topics.
 
     Raises
     ------
@@ -374,7 +374,7 @@ def effect_sizes(
     # Pairs without variation have no degrees of freedom, and no bias correction.
     df_or_inf = np.where(is_varying, df, np.inf)
     correction = compute_bias_correction(df_or_inf) if properties.is_unbiased else 1.0
-    notes = [*inputs.notes, *table.direction_notes()]
+    notes = [*inputs.notes, *table.get_direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
             f"{inflect(n_constant, 'pair')} without an interval, as a standard deviation is 0"
@@ -391,7 +391,7 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=properties.accuracy != _MANY,
+        is_exact=properties.accuracy != _MANY,
         notes=tuple(notes),
     )
 

@@ -73,8 +73,8 @@ OPEN = 2  # code of two rankings without an innate order
 def find_innate_order(first: Ints, second: Ints) -> Ints:
     """Return the innate order of pairs of rankings, from grades by rank, shape (pairs, ranks).
 
-    The order is 1 if all measures prefer the first ranking, -1 if all prefer the second, 0 if the
-    rankings have the same grades, and otherwise `OPEN`.
+    The order is 1 if all measures that reward relevance and higher ranks prefer the first ranking,
+    -1 if all prefer the second, 0 if the rankings have the same grades, and otherwise `OPEN`.
     """
     is_better = np.ones(len(first), dtype=bool)
     is_worse = is_better.copy()
@@ -170,11 +170,9 @@ def compare_preferences(
     rel
         Lowest relevant grade.
     baseline
-        System to compare all others with, by name or by index from 0; by default, all pairs are
-        compared.
+        System to compare all others with, by name or by index from 0; by default, all pairs.
     correction
-        Correction for the pairs of each preference: `none`, `bonferroni`, `sidak`, `holm`,
-        `hommel`, `bh` or `by`.
+        Correction by preference: `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
 
     Returns
     -------
@@ -291,7 +289,7 @@ class Corroboration(TableResult):
     notes
         Notes of the comparison by the measure.
     seed
-        Seed of a test that draws random numbers, else None.
+        Seed if the test or the correction draws random numbers, else None.
     """
 
     name: ClassVar[str] = "corroboration"
@@ -301,15 +299,11 @@ class Corroboration(TableResult):
         "difference": Column("Mean score of the first system minus that of the second."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
         "better": Column(
-            "Number of topics on which all measures that reward relevance prefer the first"
-            " ranking.",
+            "Number of topics on which the first ranking is innately better: preferred by all"
+            " measures that reward relevance and higher ranks.",
             0,
         ),
-        "worse": Column(
-            "Number of topics on which all measures that reward relevance prefer the second"
-            " ranking.",
-            0,
-        ),
+        "worse": Column("Number of topics on which the second ranking is innately better.", 0),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
         "open": Column("Number of topics on which measures may prefer different rankings.", 0),
         "innate p": Column(
@@ -339,8 +333,8 @@ class Corroboration(TableResult):
         if n_contradicted := outcomes.count("contradicted"):
             verdict += f", {n_contradicted} contradicted"
         return [
-            f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
-            f" prefer the same ranking of {inflect(self.depth, 'rank')}, with Holm's correction;"
+            f"{self.measure}: {self.method}; innate: sign test of topics on which one ranking of"
+            f" {inflect(self.depth, 'rank')} is innately better, with Holm's correction;"
             f" {inflect(self.n_topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
@@ -350,10 +344,10 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     r"""Test differences by one measure, and corroborate them by the innate sign test.
 
     Instead of a table of many measures, choose one measure and test whether all others agree. On a
-    topic they agree if one of two rankings is innately better: no reasonable measure prefers the
-    other ranking. Reasonable measures increase if a document becomes more relevant, or if a more
-    relevant document moves up (:func:`cranfield.meta.innate_orders`). If the first ranking is
-    innately better on b topics, and innately worse on w topics, the p-value of the sign test is
+    topic, one of two rankings is innately better if it is preferred by all measures that increase
+    if a document becomes more relevant, or if a more relevant document moves up
+    (:func:`cranfield.meta.innate_orders`). If the first ranking is innately better on b topics, and
+    innately worse on w topics, the p-value of the sign test is
 
     .. math:: p = \min\Bigl(1, \; 2 \sum_{i=0}^{\min(b, w)} \binom{b + w}{i} 2^{-(b + w)}\Bigr)
 
@@ -374,6 +368,8 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     ------
     PolicyError
         For several measures, a measure without a cutoff, or an invalid argument.
+    CranfieldError
+        For fewer than two systems or topics.
 
     Notes
     -----

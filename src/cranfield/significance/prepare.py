@@ -10,31 +10,24 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    as_numbers,
-    check_choice,
-    quote,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quote, warn
 from cranfield.base.text import inflect, list_some
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
 from cranfield.scores.one_measure import combine_systems, find_label
-from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
+from cranfield.significance.registry import MISSING, TESTS, TOPIC_STATISTICS, TestInfo
 
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 
 def check_squarable(scores: Scores) -> Scores:
     """Return scores unchanged; raise if any is infinite or too large to be squared."""
-    largest = np.nanmax(np.abs(scores.finite().values), initial=0.0)
-    if largest > MAX_SCORE:
+    largest_score = np.nanmax(np.abs(scores.check_finite().values), initial=0.0)
+    if largest_score > MAX_SCORE:
         raise CranfieldError(
             f"scores must be at most {MAX_SCORE:g}, so that their squares are finite, got"
-            f" {largest:g}"
+            f" {largest_score:g}"
         )
     return scores
 
@@ -44,7 +37,7 @@ class PreparedScores:
     """Scores that a test can use."""
 
     scores: Scores  # after the policy for missing scores
-    notes: tuple[str, ...] = ()  # on excluded or imputed scores
+    notes: tuple[str, ...] = ()  # on excluded or selection scores
 
     @cached_property
     def topic_scores(self) -> Floats:
@@ -52,7 +45,7 @@ class PreparedScores:
         values = self.scores.values
         if values.ndim == 2:
             return values
-        return self.scores.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
+        return self.scores.average_shards().values[~np.isnan(values).all(axis=(1, 2))]
 
 
 def as_scores(scores: Any) -> Scores:
@@ -141,10 +134,10 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         check_choice("missing", missing, MISSING)
     has_shards = bool(scores.shards)
     if has_shards and (not info.shards or info.axis != scores.axis):
-        tests = (test.info for test in TESTS.values())
+        tests = (test.info for test in TESTS.values() if not test.info.refusal)
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
-    if not has_shards and info.shards == "needed":
+    if not has_shards and info.shards == "required":
         raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")
     if len(scores.systems) < 2:
         raise CranfieldError(
@@ -154,18 +147,15 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     check_squarable(scores)
     if scores.axis == "replicate":
         return _prepare_replicates(scores, info, missing or "error")
-    policy = missing or ("error" if info.paired else "available")
-    if policy == "available" and info.paired and info.shards != "needed":
+    policy = missing or ("error" if info.is_paired else "available")
+    if policy == "available" and info.is_paired and info.shards != "required":
         raise PolicyError(
             f"missing='available' cannot be combined with {info.name}, which requires the same"
             " topics for all systems"
         )
     selection, notes = scores, _describe_missing_scores(scores)
     if policy != "available":
-        hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
-        if info.shards == "needed":
-            hint = "; missing='available' excludes topics and shards on which no system has a score"
-        selection, notes = scores.complete(policy, hint=hint)
+        selection, notes = scores.complete(policy, hint=_advise_on_missing(scores, info))
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
     if (counts < 2).any():
@@ -174,10 +164,22 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"a test requires at least two scores of each system, got {counts[k]} of"
             f" {quote(scores.systems[k])}"
         )
-    if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
-        score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
+    if info.requires_bounded_scores and (invalid := np.argwhere((values < 0) | (values > 1))).size:
+        score, cell = values[tuple(invalid[0])], selection.describe_cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
+
+
+def _advise_on_missing(scores: Scores, info: TestInfo) -> str:
+    """Return the end of the error for missing scores."""
+    if not info.is_paired:
+        return "; missing='available' uses the available scores"
+    if not scores.shards:
+        return "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
+    is_missing = np.isnan(scores.values)
+    if info.shards == "accepted" or (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
+        return ""
+    return "; missing='available' excludes topics and shards on which no system has a score"
 
 
 def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> PreparedScores:
@@ -192,17 +194,17 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
         if not info.samples_topics:
             raise PolicyError(f"missing='available' cannot be combined with {info.name}")
         # All existing replicates are used; each topic requires at least one of each system.
-        scores.over_shards().complete("error")
-        complete = scores
+        scores.average_shards().complete("error")
+        selection = scores
     else:
         # A system may have fewer replicates than others.
-        filled = replace(scores, values=np.where(has_replicate, values, 0.0))
+        selection = replace(scores, values=np.where(has_replicate, values, 0.0))
         hint = ", and missing='available' uses the replicates with scores"
-        filled, notes = filled.complete(policy, hint=hint if info.samples_topics else "")
-        complete = replace(filled, values=np.where(has_replicate, filled.values, np.nan))
-    if (n_topics := len(complete.topics)) < 2:
+        selection, notes = selection.complete(policy, hint=hint if info.samples_topics else "")
+        selection = replace(selection, values=np.where(has_replicate, selection.values, np.nan))
+    if (n_topics := len(selection.topics)) < 2:
         raise CranfieldError(f"a comparison requires at least two topics, got {n_topics}")
-    return PreparedScores(complete, notes)
+    return PreparedScores(selection, notes)
 
 
 def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
@@ -267,7 +269,7 @@ def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
     """Return the requested statistic; by default the statistic of the test or the measure."""
     if requested is None:
         return "median" if test == MEDIAN_TEST else STATISTIC_OF_AGGREGATE[scores.aggregate]
-    check_choice("statistic", requested, STATISTICS)
+    check_choice("statistic", requested, TOPIC_STATISTICS)
     if (requested == "median") != (test == MEDIAN_TEST):
         raise PolicyError(
             f"statistic='median' requires the test {MEDIAN_TEST}, got {test!r}"
@@ -289,7 +291,7 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
         values = values * len(inputs.topic_scores)
     elif statistic == "geometric-mean":
         if (negative := np.argwhere(values < 0)).size:
-            score, cell = values[tuple(negative[0])], inputs.scores.cell(negative[0])
+            score, cell = values[tuple(negative[0])], inputs.scores.describe_cell(negative[0])
             raise CranfieldError(
                 f"a geometric mean requires scores of at least 0, got {score:g} for {cell}"
             )
@@ -316,7 +318,7 @@ def name_interval(info: TestInfo, statistic: str) -> str:
 WEIGHTS = ("cluster", "row")  # unit with equal weights
 
 
-def by_cluster(
+def aggregate_clusters(
     scores: Scores, clusters: Mapping[str, str] | Callable[[str], str], *, weight: str = "cluster"
 ) -> Scores:
     r"""Aggregate clusters of dependent rows into one topic each.
@@ -363,15 +365,16 @@ def by_cluster(
     Examples
     --------
     >>> variants = Scores([[0.2], [0.4], [0.9]], topics=["1-a", "1-b", "2-a"], systems=["bm25"])
-    >>> by_cluster(variants, lambda label: label[0]).values.tolist()
+    >>> aggregate_clusters(variants, lambda label: label[0]).values.tolist()
     [[0.30000000000000004], [0.9]]
-    >>> by_cluster(variants, {"1-a": "1", "1-b": "1", "2-a": "2"}, weight="row").mean().tolist()
+    >>> of_row = {"1-a": "1", "1-b": "1", "2-a": "2"}
+    >>> aggregate_clusters(variants, of_row, weight="row").mean().tolist()
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
-    values = check_squarable(scores).flat("by_cluster does not take scores by shard")
+    values = check_squarable(scores).require_two_axes("scores by shard have no clusters")
     if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.cell(missing[0])
+        cell = scores.describe_cell(missing[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
         raise CranfieldError("expected scores of at least one row, got none")
@@ -383,8 +386,8 @@ def by_cluster(
     deviation_sums = np.zeros((len(index_of), values.shape[1]))
     np.add.at(deviation_sums, cluster_of_row, values - mean)
     divisor = sizes[:, None] if weight == "cluster" else len(values) / len(index_of)
-    smallest, largest = int(sizes.min()), int(sizes.max())
-    counts = {"rows": len(values), "smallest": smallest, "largest": largest}
+    min_size, max_size = int(sizes.min()), int(sizes.max())
+    counts = {"rows": len(values), "smallest": min_size, "largest": max_size}
     settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
     values = mean + deviation_sums / divisor
     return replace(scores, values=values, topics=tuple(index_of), settings=settings)

@@ -1,4 +1,4 @@
-"""Effect sizes and power of published tests, from their t and number of topics alone."""
+"""Effect sizes and power of published tests, from t statistics and numbers of topics alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PublishedPower(TableResult):
     ----------
     rows
         The table, a row for each test.
-    alpha, goal, alternative
+    alpha, required_power, alternative
         Significance level, required power, and alternative hypothesis.
     notes
         Notes on tests for which no number of topics is enough.
@@ -73,12 +73,13 @@ class PublishedPower(TableResult):
         ),
         "needed at bound": Column(
             "Number of topics that reaches the required power if the bound of the interval nearer"
-            " to 0 were the true effect; null if the interval contains 0, or no such number does."
+            f" to 0 were the true effect; null if the interval contains 0, or no number up to"
+            f" {MAX_TOPICS:,} does."
         ),
     }
 
     alpha: float
-    goal: float
+    required_power: float
     alternative: str
     notes: tuple[str, ...] = ()
 
@@ -86,7 +87,7 @@ class PublishedPower(TableResult):
         side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
         return [
             f"{inflect(self.rows.height, 'paired t-test')}{side}, alpha {self.alpha:g}; topics"
-            f" needed for a power of {self.goal:g}",
+            f" needed for a power of {self.required_power:g}",
             "the power for an observed effect follows from the p-value and adds no information;"
             " effects of significant results are overestimated: plan with `needed at bound`",
         ]
@@ -213,7 +214,7 @@ def _compute_power(effect: Any, n_topics: Any, alpha: float, alternative: str) -
 
 
 def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
-    """Find the smallest sufficient number of topics; None if none is, or without an effect."""
+    """Find the smallest sufficient number of topics; None if there is none, or the effect is 0."""
 
     def is_enough(n_topics: int) -> bool:
         return bool(_compute_power(effect, n_topics, alpha, alternative) >= power)

@@ -21,23 +21,25 @@ from cranfield.base.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from cranfield.base.arrays import Floats
-    from cranfield.significance.differences import Model, Outcome, Pairs
+    from cranfield.significance.differences import Outcome, Pairs, SystemModel
 
 TestFunction = Callable[..., "Outcome"]
 """Takes pairs and options; a test with parameters also takes its `spec`."""
 
-Fit = Callable[["Floats"], "Model"]
-Corrector = Callable[["Outcome", "Pairs", "Options"], "Outcome"]
+Fit = Callable[["Floats"], "SystemModel"]
+Corrector = Callable[["Outcome", "Pairs", "TestOptions"], "Outcome"]
 ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
 MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
-STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
+TOPIC_STATISTICS = ("mean", "sum", "geometric-mean", "median")  # compared statistics of scores
 MAX_RESAMPLES = 10**6  # the standard error of a p-value of .05 is then .0002
 RESAMPLES = 10_000  # default number of resamples of tests, corrections and intervals
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of a comparison; see :func:`cranfield.compare`."""
+class TestOptions:
+    """Options of a test and its correction; see :func:`cranfield.compare`."""
+
+    __test__ = False  # not for pytest
 
     alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided"
     alpha: Probability = 0.05
@@ -49,7 +51,7 @@ class Options:
     threshold: Annotated[float, RealNumber(0)] = 0.0
 
     def __post_init__(self) -> None:
-        check_arguments(Options, vars(self))
+        check_arguments(TestOptions, vars(self))
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
 
@@ -79,31 +81,34 @@ class Correction:
     assumes: str = ""  # empty if only the assumptions of the test for each pair
     controls: str = "FWER"  # error rate that is at most alpha: FWER, `FDR` or `each comparison`
     families: tuple[str, ...] | None = None  # supported families of tests; None: any p-values
-    paired: bool = False  # requires scores on the same topics
+    requires_pairing: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # draws topics with replacement, as a sample of all topics
-    all_pairs: bool = False  # two-sided, for all pairs of systems even with a baseline
-    one_baseline: bool = False  # requires a comparison with one baseline
-    equal_counts: bool = False  # requires the same number of scores for each system
-    one_variance: bool = False  # assumes one error variance for all pairs
-    symmetric: bool = False  # assumes that differences are symmetric around their mean
-    pooled: bool = False  # its statistic uses one standard error for all pairs
-    multiplies: bool = False  # multiplies the smallest p-value by (about) the number of pairs
-    random: bool = False  # draws random numbers
+    covers_all_pairs: bool = False  # two-sided, for all pairs of systems even with a baseline
+    requires_one_baseline: bool = False
+    requires_equal_counts: bool = False  # the same number of scores for each system
+    assumes_one_variance: bool = False  # one error variance for all pairs
+    assumes_symmetry: bool = False  # differences are symmetric around their mean
+    pools_errors: bool = False  # its statistic uses one standard error for all pairs
+    multiplies_pvalues: bool = False  # the smallest by (about) the number of pairs
+    is_random: bool = False  # draws random numbers
     symbol: str = ""  # of its own statistic; empty if it uses the statistic of the test
     heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`
     baseline_heading: str = ""  # the same with a baseline
     baseline_title: str = ""  # title with a baseline, if it is not `title`
     baseline_source: str = ""  # source with a baseline, if it is not `source`
 
-    def title_for(self, *, baseline: bool) -> str:
+    def get_title(self, *, has_baseline: bool) -> str:
         """Return the title for all pairs, or for a comparison with baselines."""
-        return (baseline and self.baseline_title) or self.title
+        return (has_baseline and self.baseline_title) or self.title
 
-    def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
-        """Return True if the correction supports a test family; upper bounds are not corrected."""
-        is_supported = family != "bound" if self.families is None else family in self.families
-        has_topics = (paired or not self.paired) and (resampled or not self.resamples_topics)
-        return is_supported and has_topics
+    def supports(self, info: TestInfo) -> bool:
+        """Return True if the correction supports a test; upper bounds are not corrected."""
+        if info.is_upper_bound or (self.families is not None and info.family not in self.families):
+            return False
+        # Resampling topics keeps the scores of a topic together, so the test must be paired.
+        can_resample_topics = info.is_paired and info.samples_topics
+        is_compatible = info.is_paired or not self.requires_pairing
+        return is_compatible and (can_resample_topics or not self.resamples_topics)
 
 
 CORRECTIONS: Registry[Correction] = Registry(
@@ -112,12 +117,12 @@ CORRECTIONS: Registry[Correction] = Registry(
     corrections.pvalue_corrections corrections.studentised corrections.resampled pairwise.bootstrap
     """,
     package="cranfield.significance",
-    decorators="declared_correction",
+    decorators="register_correction",
     reasons={"nemenyi": "for Nemenyi's test use the test friedman with the correction tukey"},
 )
 """Corrections by name."""
 
-RECOMMENDED = "bootstrap-tukey"
+DEFAULT_CORRECTION = "bootstrap-tukey"
 """Default correction of :func:`cranfield.compare` for the tests that it supports.
 
 Its error rates on real scores are in docs/calibration.md. Studies of tests repeat a test thousands
@@ -125,7 +130,7 @@ of times; by default they use `TestInfo.correction`, as the papers do.
 """
 
 
-def declared_correction(name: str, **properties: Any) -> Callable[[Corrector], Corrector]:
+def register_correction(name: str, **properties: Any) -> Callable[[Corrector], Corrector]:
     """Register a function as a correction, with the texts of its docstring."""
 
     def register(function: Corrector) -> Corrector:
@@ -171,38 +176,38 @@ class TestInfo:
         Details in which programs differ.
     scale
         Lowest scale of measurement for which the result is meaningful.
-    paired
+    is_paired
         Whether the test compares scores of the same topics.
-    model
+    has_model
         Whether the test fits a model to all systems before it compares pairs.
     error
         Name of the error that all pairs share, for headings.
-    fits
-        Whether the model can be fitted alone, without the test.
-    additive
+    can_be_fitted
+        Whether the model can be fitted without the test.
+    is_additive
         Whether the model is the sum of a topic effect and a system effect.
-    unequal_variances
+    allows_unequal_variances
         Whether pairs may differ in their error variance; corrections that assume one variance then
         make Type I errors too frequent for pairs that vary more than others.
-    within_topics
+    is_within_topics
         Whether the test uses only the order of scores within each topic.
-    always_exact
+    is_always_exact
         Whether p-values are exact for any number of topics.
-    bounded
+    requires_bounded_scores
         Whether scores must be from 0 to 1.
-    threshold
+    has_threshold
         Whether differences up to a threshold can count as ties.
-    random
+    is_random
         Whether the test draws random numbers.
     resamples_topics
         Whether the test draws topics with replacement.
-    studentised
+    is_studentised
         Whether the test divides differences by their standard errors.
     samples_topics
-        Whether topics are the only sample, which corrections may draw anew; otherwise results hold
-        for these topics only, or replicates are a sample, too.
+        Whether topics are the only sample, as corrections that resample topics require; False if
+        results hold for these topics only, or if replicates are a sample, too.
     shards
-        `needed` if the test requires scores with a third axis, `taken` if it accepts them, or "".
+        `required` or `accepted`: whether scores have a third axis; empty if they must not.
     axis
         Third axis of the scores: `shard` or `replicate`.
     correction, baseline_correction
@@ -211,8 +216,8 @@ class TestInfo:
     default_for
         Kind of scores for which the test is the default; see `DEFAULTS`.
     refusal
-        Reason why :func:`cranfield.compare` does not offer the test, which is for studies of tests
-        only, and perhaps the test to use instead; empty for tests that it offers.
+        Reason why :func:`cranfield.compare` does not offer the test, and perhaps the test to use
+        instead; empty for tests that it offers.
     two_systems_note, pairs_note
         Notes on comparisons of two systems, and on pairwise comparisons of more than two.
     """
@@ -236,19 +241,19 @@ class TestInfo:
     interval: str
     convention: str = ""
     scale: Scale = Scale.INTERVAL
-    paired: bool = True
-    model: bool = False
+    is_paired: bool = True
+    has_model: bool = False
     error: str = ""
-    fits: bool = False
-    additive: bool = False
-    unequal_variances: bool = False
-    within_topics: bool = False
-    always_exact: bool = False
-    bounded: bool = False
-    threshold: bool = False
-    random: bool = False
+    can_be_fitted: bool = False
+    is_additive: bool = False
+    allows_unequal_variances: bool = False
+    is_within_topics: bool = False
+    is_always_exact: bool = False
+    requires_bounded_scores: bool = False
+    has_threshold: bool = False
+    is_random: bool = False
     resamples_topics: bool = False
-    studentised: bool = True
+    is_studentised: bool = True
     samples_topics: bool = True
     shards: str = ""
     axis: str = "shard"
@@ -262,12 +267,10 @@ class TestInfo:
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections that the test supports, the default first."""
-        # Resampled topics keep their scores together: the test must be paired and sample topics.
-        design = {"paired": self.paired, "resampled": self.paired and self.samples_topics}
         # Corrections of the family come before corrections of any p-values.
         candidates = sorted(CORRECTIONS.values(), key=lambda c: c.families is None)
-        supported = (c.name for c in candidates if c.supports(self.family, **design))
-        return tuple(dict.fromkeys((self.correction, *supported)))
+        supported_names = (c.name for c in candidates if c.supports(self))
+        return tuple(dict.fromkeys((self.correction, *supported_names)))
 
     def find_correction(self, correction: str) -> str:
         """Return the name of a correction, given any of its names; raise if it is not supported."""
@@ -285,8 +288,8 @@ class TestInfo:
         return f"effect ({self.effect_unit})" if self.effect_unit else "effect"
 
     @property
-    def bound(self) -> bool:
-        """Whether the test rejects for any difference, as an upper bound of the power of tests."""
+    def is_upper_bound(self) -> bool:
+        """Whether the test rejects for any difference, as an upper bound on rejections."""
         return self.family == "bound"
 
 
@@ -304,7 +307,7 @@ class Test:
     def with_parameters(self, text: str) -> Test:
         """Return the test with the parameters of a text form such as `glm(link='probit')`."""
         if self.spec is None:
-            raise PolicyError(f"the test {self.info.name} has no parameters, got {quote(text)}")
+            raise PolicyError(f"expected {self.info.name} without parameters, got {quote(text)}")
         spec_class = type(self.spec)
         tests = Registry("test", base=spec_class, components={self.info.name: spec_class})
         spec = tests.parse(text)
@@ -319,11 +322,11 @@ TESTS: Registry[Test] = Registry(
     replicates
     """,
     package="cranfield.significance",
-    decorators="declared_test",
+    decorators="register_test",
 )
 """Tests by name."""
 
-STUDIED = ("anova-2f", "anova-3f", "glm")
+STUDY_TESTS = ("anova-2f", "anova-3f", "glm")
 """Tests that only studies of tests offer, and :func:`cranfield.compare` does not."""
 
 REPLICATE_TESTS = ("independent-replicates", "shared-replicates")  # tests of scores by replicate
@@ -332,19 +335,19 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 """Names of the default tests, by kind of scores."""
 
 
-def declared_test(
+def register_test(
     name: str, *, fit: Fit | None = None, spec: Spec | None = None, **properties: Any
 ) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test; `fit` fits its model, if it has one."""
 
-    def refuse_fit(scores: Floats) -> Model:
+    def refuse_fit(scores: Floats) -> SystemModel:
         raise PolicyError(f"the test {name} has no joint model of all systems")
 
     def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
             name=name,
             default_for=next((kind for kind, test in DEFAULTS.items() if test == name), ""),
-            fits=fit is not None,
+            can_be_fitted=fit is not None,
             **(properties | read_declaration(function)),
         )
         run = function if spec is None else partial(function, spec=spec)

@@ -20,7 +20,7 @@ from cranfield.base.text import inflect
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.replicates import split_run_names
-from cranfield.significance.differences import Model, Outcome, Pairs
+from cranfield.significance.differences import Outcome, Pairs, SystemModel
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
 from cranfield.significance.models.anova_table import (
     AnovaTable,
@@ -29,10 +29,10 @@ from cranfield.significance.models.anova_table import (
     make_table,
 )
 from cranfield.significance.prepare import as_scores, check_squarable
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 
-def by_replicate(scores: Any, replicates: Any = None) -> Scores:
+def group_replicates(scores: Any, replicates: Any = None) -> Scores:
     """Group runs that are replicates of a system, into scores by topic, system and replicate.
 
     Parameters
@@ -41,8 +41,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
         Scores of one measure, whose systems are runs; scores by replicate are returned unchanged.
     replicates
         The system and the replicate of each run: a file or data frame with the columns `run`,
-        `system` and `replicate`. By default the names of runs are `SYSTEM@REPLICATE`, such as
-        `dense@seed1`.
+        `system` and `replicate`. By default runs are named `SYSTEM@REPLICATE`, as `dense@seed1`.
 
     Returns
     -------
@@ -60,10 +59,10 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     Examples
     --------
     >>> runs = {"bm25@s1": [0.2, 0.4], "dense@s1": [0.5, 0.4], "dense@s2": [0.3, 0.6]}
-    >>> scores = by_replicate(runs)
+    >>> scores = group_replicates(runs)
     >>> scores
     Scores(2 topics, 2 systems, 2 replicates)
-    >>> scores.over_shards().values.tolist()
+    >>> scores.average_shards().values.tolist()
     [[0.2, 0.4], [0.4, 0.5]]
     """
     table = as_scores(scores)
@@ -111,7 +110,7 @@ class ReplicateSummary(TableResult):
         ),
         "intraclass": Column(
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
-            " least 0, as a proportion of the total variance; null if that is 0 or null."
+            " least 0, as a proportion of the total variance; null if the total is 0 or null."
         ),
         "lowest": Column("Lowest mean of a replicate with a score for every topic, or null."),
         "highest": Column("Highest mean of a replicate with a score for every topic, or null."),
@@ -148,7 +147,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     Parameters
     ----------
     scores, replicates
-        As for :func:`by_replicate`.
+        As for :func:`group_replicates`.
 
     Returns
     -------
@@ -158,7 +157,9 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     Raises
     ------
     CranfieldError
-        If a system has no score on a topic, or an infinite score; and as for :func:`by_replicate`.
+        If a system has no score on a topic, or an infinite score.
+    InputError, PolicyError
+        As for :func:`group_replicates`.
 
     Notes
     -----
@@ -174,8 +175,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     system  replicates    mean  between topics    within  intraclass  lowest  highest      SD
     dense            2  0.3500        0.043333  0.008333      0.8387  0.3333   0.3667  0.0236
     """
-    table = check_squarable(by_replicate(scores, replicates))
-    table.over_shards().complete("error")
+    table = check_squarable(group_replicates(scores, replicates))
+    table.average_shards().complete("error")
     rows, notes = [], []
     for k, name in enumerate(table.systems):
         row = _describe_system(table.values[:, k])
@@ -225,11 +226,11 @@ def _describe_system(values: Floats) -> dict[str, float]:
     }
 
 
-REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
+REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "required"}
 """Declarations that the tests of replicates have in common."""
 
 
-def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit the ANOVA with independent replicates to scores by topic, system and replicate.
 
     Cells may have fewer replicates than others (NaN). Cell means then have equal weights, and their
@@ -276,14 +277,14 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             "Topic:System": (ms_cell - ms_error) / n_replicates,
             "Replicate": ms_error,
         },
-        sphericity=compute_sphericity(cells, table.f_of("System")[0]),
+        sphericity=compute_sphericity(cells, table.get_f("System")[0]),
         notes=tuple(notes),
     )
     counts_by_system = np.full(n_systems, float(n_topics))
-    return table, Model(table.means["System"], ms_cell / n_replicates, counts_by_system, df)
+    return table, SystemModel(table.means["System"], ms_cell / n_replicates, counts_by_system, df)
 
 
-def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit the ANOVA with shared replicates to scores by topic, system and replicate."""
     counts = (~np.isnan(values).all(axis=0)).sum(axis=1)
     if counts.max() < 2:
@@ -336,14 +337,14 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
         ),
     )
     counts_by_system = np.full(n_systems, float(n_topics * n_replicates))
-    return table, Model(table.means["System"], ms_denominator, counts_by_system, df_error)
+    return table, SystemModel(table.means["System"], ms_denominator, counts_by_system, df_error)
 
 
 def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
-    positive = {name: max(0.0, variance) for name, variance in components.items()}
-    divisor = sum(positive.values()) or np.nan
-    return {name: variance / divisor for name, variance in positive.items()}
+    positive_variances = {name: max(0.0, variance) for name, variance in components.items()}
+    divisor = sum(positive_variances.values()) or np.nan
+    return {name: variance / divisor for name, variance in positive_variances.items()}
 
 
 def _describe_variances(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
@@ -352,8 +353,8 @@ def _describe_variances(table: AnovaTable, component: str, reduction: float) -> 
         return ("all replicates of a system have the same scores: the systems are deterministic",)
     variances = compute_variance_proportions(table.components)
     proportions = ", ".join(f"{name} {variance:.1%}" for name, variance in variances.items())
-    negative = [name for name, variance in table.components.items() if variance < 0]
-    suffix = f" (estimate below 0, counted as 0: {', '.join(negative)})" if negative else ""
+    names = ", ".join(name for name, variance in table.components.items() if variance < 0)
+    suffix = f" (estimate below 0, counted as 0: {names})" if names else ""
     return (
         f"proportions of the variance of one score: {proportions}{suffix}",
         f"more replicates would lower the variance of a difference by {min(1.0, reduction):.1%} at"
@@ -361,14 +362,14 @@ def _describe_variances(table: AnovaTable, component: str, reduction: float) -> 
     )
 
 
-@declared_test(
+@register_test(
     "independent-replicates",
     fit=lambda values: fit_independent_replicates(values)[1],
     error="two-way ANOVA error of topic means over replicates",
-    unequal_variances=True,
+    allows_unequal_variances=True,
     **REPLICATES,
 )
-def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+def independent_replicates_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""ANOVA with independent replicates.
 
     asks: Do the mean scores of the systems differ, if each system has several rankings or answers
@@ -398,13 +399,13 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-@declared_test(
+@register_test(
     "shared-replicates",
     fit=lambda values: fit_shared_replicates(values)[1],
     samples_topics=False,
     **REPLICATES,
 )
-def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
+def shared_replicates_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""ANOVA with shared replicates.
 
     asks: Do the mean scores of the systems differ by more than the variation between topics and

@@ -26,7 +26,7 @@ from cranfield.significance.differences import (
     orient,
     select_by_rank,
 )
-from cranfield.significance.registry import Options
+from cranfield.significance.registry import TestOptions
 
 Counts = NDArray[np.uint16]  # numbers of draws of topics; as floats they need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
@@ -39,10 +39,10 @@ def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
 
     Also returns the unit: the value of the integer 1. NaN remains NaN.
     """
-    largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest <= MIN_DIFFERENCE:
+    largest_value = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest_value <= MIN_DIFFERENCE:
         return np.zeros_like(values), 1.0
-    exponent = np.frexp(largest)[1] - (EXACT_BITS - int(np.ceil(np.log2(max(2, n_terms)))))
+    exponent = np.frexp(largest_value)[1] - (EXACT_BITS - int(np.ceil(np.log2(max(2, n_terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))
     return np.rint(values / unit), unit
 
@@ -71,7 +71,7 @@ def count_extreme(
     pairs: Pairs,
     observed: Floats,
     resample: Callable[[Pairs], Floats],
-    options: Options,
+    options: TestOptions,
     **tolerance: float,
 ) -> Indices:
     """Count, by pair, the resampled statistics that are at least as extreme as the observed one."""
@@ -99,14 +99,14 @@ def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
 
 
 def find_bound_ranks(
-    pairs: Pairs, level: Level, options: Options, resamples: int | None = None
+    pairs: Pairs, level: Level, options: TestOptions, resamples: int | None = None
 ) -> Indices:
     """Return, by pair, the rank of the resample that bounds an interval; 0 if there is none."""
     tail = (1 - level) / (1 if options.is_two_sided else 2)
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
 
-def compute_min_flip_pvalue(n_topics: int, options: Options) -> float:
+def compute_min_flip_pvalue(n_topics: int, options: TestOptions) -> float:
     """Return the p-value of exact sign flips if all differences are equal."""
     return float(0.5 ** (n_topics - options.is_two_sided))
 
@@ -117,7 +117,7 @@ def replace_constant_results(
     difference: Floats,
     is_constant: Bools,
     exact_pvalue: Floats | float,
-    options: Options,
+    options: TestOptions,
 ) -> tuple[Floats, IntervalFunction]:
     """Replace the results of differences that do not vary by those of exact permutations.
 
@@ -126,9 +126,9 @@ def replace_constant_results(
     proportion of assignments that are as extreme. The interval is the difference alone, or
     unbounded if this p-value is not significant.
     """
-    exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
+    constant_pvalue = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
     bounds = partial(_bound_constants, interval, difference, is_constant, exact_pvalue, options)
-    return np.where(is_constant, exact, pvalue), bounds
+    return np.where(is_constant, constant_pvalue, pvalue), bounds
 
 
 def _bound_constants(
@@ -136,7 +136,7 @@ def _bound_constants(
     difference: Floats,
     is_constant: Bools,
     exact_pvalue: Floats | float,
-    options: Options,
+    options: TestOptions,
     level: Level,
 ) -> Bounds:
     low, high = interval(level)
@@ -196,10 +196,10 @@ class CentredRows:
         self.scale = np.abs(centred).max(axis=1, initial=0.0)
         self.scale[self.scale == 0] = 1.0
         self.factor = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
-        scaled = centred / self.scale[:, None]
+        scaled_rows = centred / self.scale[:, None]
         relative_noise = noise / self.scale
-        self.integers = np.rint(scaled * self.factor)
-        self.integer_squares = np.rint(scaled**2 * self.factor)
+        self.integers = np.rint(scaled_rows * self.factor)
+        self.integer_squares = np.rint(scaled_rows**2 * self.factor)
         self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise)
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise**2)
 
@@ -252,7 +252,7 @@ def bound_by_bootstrap_t(
     difference: Floats,
     error: Floats,
     resample: Callable[[Pairs], Floats],
-    options: Options,
+    options: TestOptions,
     level: Level,
 ) -> Bounds:
     """Return bootstrap-t intervals, with order statistics of resampled t statistics.

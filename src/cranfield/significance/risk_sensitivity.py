@@ -101,7 +101,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
 
     Among many systems (Dinçer, Macdonald and Ounis 2016), with scores :math:`x_{st}`, their sums
     :math:`S_s` by system, :math:`T_t` by topic and N over all, :math:`e_{st} = S_s T_t / N`, and
-    the standard normal distribution function :math:`\Phi`:
+    the standard normal distribution function :math:`\Phi`; scores below e are losses:
 
     .. math:: Z_{risk}(s) = \sum_t w_{st} \frac{x_{st} - e_{st}}{\sqrt{e_{st}}}, \quad
         Geo_{risk}(s) = \sqrt{\frac{S_s}{n} \, \Phi\!\left(\frac{Z_{risk}(s)}{n}\right)}
@@ -120,10 +120,10 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     new     -0.1000  -0.3974  0.7295     2       1  -0.7115    0.4354
     """
     check_number("alpha", alpha, 0)
-    table = as_scores(scores).finite().over_shards()
+    table = as_scores(scores).check_finite().average_shards()
     values = table.values
     if (missing := np.argwhere(np.isnan(values))).size:
-        raise CranfieldError(f"{table.cell(missing[0])} has no score; risk requires all scores")
+        raise CranfieldError(f"{table.describe_cell(missing[0])} has no score; risk requires all")
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:

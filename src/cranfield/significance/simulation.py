@@ -65,13 +65,13 @@ def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
 
 def fit_discrete(values: Floats, support: Floats) -> list[FittedFamily]:
     """Fit the discrete families to scores that are all in the support."""
-    nearest = np.abs(support[:, None, None] - values).argmin(axis=0)
-    counts = np.stack([(nearest == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
+    point_of = np.abs(support[:, None, None] - values).argmin(axis=0)
+    counts = np.stack([(point_of == k).sum(axis=0) for k in range(len(support))], axis=1) * 1.0
     return [_fit_beta_binomial(counts), _fit_discrete_kernel(counts)]
 
 
 def _maximise(
-    loglike: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
+    evaluate: LogLikelihood, first: Floats, second: Floats, lower: float = -np.inf
 ) -> tuple[Floats, Floats]:
     """Maximise the likelihood of two parameters, at least `lower`, for all systems at once."""
     # Compass search: each step moves to the best of eight neighbours; the step is halved if none
@@ -83,9 +83,9 @@ def _maximise(
             np.maximum(parameter + step * directions[:, [k]], lower)
             for k, parameter in enumerate((first, second))
         ]
-        best = np.argmax(loglike(*candidates), axis=0)
-        first, second = (parameters[best, systems] for parameters in candidates)
-        step = np.where(best == 0, step / 2, np.minimum(1.0, step * 1.5))
+        best_direction = np.argmax(evaluate(*candidates), axis=0)
+        first, second = (parameters[best_direction, systems] for parameters in candidates)
+        step = np.where(best_direction == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
     return first, second
@@ -105,19 +105,19 @@ def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
     """Fit a beta distribution; its shapes are at least 1, so that densities stay finite."""
-    interior = np.clip(values, EDGE, 1 - EDGE)
-    mean_log_x = np.log(interior).mean(axis=0)
-    mean_log_1_minus_x = np.log1p(-interior).mean(axis=0)
+    interior_values = np.clip(values, EDGE, 1 - EDGE)
+    mean_log_x = np.log(interior_values).mean(axis=0)
+    mean_log_1_minus_x = np.log1p(-interior_values).mean(axis=0)
 
-    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def evaluate(log_a: Floats, log_b: Floats) -> Floats:
         a, b = _compute_shapes(log_a), _compute_shapes(log_b)
         return np.asarray((a - 1) * mean_log_x + (b - 1) * mean_log_1_minus_x - betaln(a, b))
 
     start = _estimate_log_shapes(values.mean(axis=0), values.var(axis=0))
-    estimates = _maximise(loglike, *start, lower=0.0)
+    estimates = _maximise(evaluate, *start, lower=0.0)
     a, b = (_compute_shapes(log_shapes)[:, None] for log_shapes in estimates)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
-    return FittedFamily("beta", len(values) * loglike(*estimates), np.full(len(a), 2.0), weights)
+    return FittedFamily("beta", len(values) * evaluate(*estimates), np.full(len(a), 2.0), weights)
 
 
 def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
@@ -130,7 +130,7 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         sd = MIN_SD + np.exp(np.minimum(log_sd, 3.0))
         return ratio / sample_sd * sd**2, sd
 
-    def loglike(ratio: Floats, log_sd: Floats) -> Floats:
+    def evaluate(ratio: Floats, log_sd: Floats) -> Floats:
         location, sd = compute_location_and_sd(ratio, log_sd)
         mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
         # The probability of the range, from the left tail to avoid cancellation.
@@ -140,11 +140,13 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-mean_squared_z / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
-    estimates = _maximise(loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
+    estimates = _maximise(evaluate, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
     location, sd = (parameter[:, None] for parameter in compute_location_and_sd(*estimates))
     log_weights = -(((points - location) / sd) ** 2) / 2
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
+    return FittedFamily(
+        "normal", len(values) * evaluate(*estimates), np.full(len(sd), 2.0), weights
+    )
 
 
 def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
@@ -171,18 +173,18 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     """Smooth scores by the beta kernels of Chen (1999), with the bandwidth n^(-2/5)."""
     bandwidth = len(values) ** -0.4
-    interior = np.clip(values, EDGE, 1 - EDGE)
-    log_x, log_1_minus_x = np.log(interior), np.log1p(-interior)
+    interior_values = np.clip(values, EDGE, 1 - EDGE)
+    log_x, log_1_minus_x = np.log(interior_values), np.log1p(-interior_values)
 
-    def compute_kernel(center: Floats) -> Floats:
-        a, b = center / bandwidth, (1 - center) / bandwidth
+    def compute_kernel(centre: Floats) -> Floats:
+        a, b = centre / bandwidth, (1 - centre) / bandwidth
         return np.asarray(np.exp(a * log_x + b * log_1_minus_x - betaln(a + 1, b + 1)))
 
     def compute_density(x: Floats) -> Floats:
         return np.asarray(compute_kernel(x[:, None]).mean(axis=1))
 
-    weights, densities = _tabulate(compute_density, points), compute_density(interior)
-    n_parameters = (compute_kernel(interior) / densities).mean(axis=0)
+    weights, densities = _tabulate(compute_density, points), compute_density(interior_values)
+    n_parameters = (compute_kernel(interior_values) / densities).mean(axis=0)
     loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
     return FittedFamily("beta kernel", loglike, n_parameters, weights)
 
@@ -203,14 +205,14 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
         a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
-    def loglike(log_a: Floats, log_b: Floats) -> Floats:
+    def evaluate(log_a: Floats, log_b: Floats) -> Floats:
         return np.asarray((compute_log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
     start = _estimate_log_shapes(mean, mean_square - mean**2)
-    estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
+    estimates = _maximise(evaluate, *start, lower=MIN_LOG_SHAPE)
     weights = np.exp(compute_log_probabilities(*estimates))
-    return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
+    return FittedFamily("beta-binomial", evaluate(*estimates), np.full(len(counts), 2.0), weights)
 
 
 def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
@@ -230,8 +232,8 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
         fits.append((cross_loglike, loglike, leverage_sum / n_topics[:, 0], weights))
     cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
-    best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
-    return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
+    best_fit, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
+    return FittedFamily("discrete kernel", *(values[best_fit, systems] for values in estimates))
 
 
 _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
@@ -241,8 +243,7 @@ _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
 class Resampled:
     """A population whose topics are the real topics, each equally likely.
 
-    The population has the means, variances, correlations, ties and distributions of the real
-    scores.
+    It has the means, variances, correlations, ties and distributions of the real scores.
 
     Attributes
     ----------
@@ -277,11 +278,11 @@ class Resampled:
         shifts = as_numbers(means, "means") - self.means
         return replace(self, values=self.values + shifts.reshape(-1, *[1] * (self.values.ndim - 2)))
 
-    def draw(self, topics: int, seed: int, *key: int) -> Floats:
+    def draw(self, n_topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
-        check_integer("topics", topics, 1, _MAX_SCORES // max(1, self.values[0].size))
+        check_integer("n_topics", n_topics, 1, _MAX_SCORES // max(1, self.values[0].size))
         check_integer("seed", seed, 0)
-        return self.values[make_stream(seed, *key).integers(len(self.values), size=topics)]
+        return self.values[make_stream(seed, *key).integers(len(self.values), size=n_topics)]
 
 
 COPULAS = ("gaussian", "t", "empirical")
@@ -335,10 +336,10 @@ class Simulator:
     @property
     def correlation(self) -> Floats:
         """Correlation matrix of the Gaussian or t copula, shape (systems, systems)."""
-        observed = self.normal_scores.T @ self.normal_scores
-        shrunk = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
-        np.fill_diagonal(shrunk, 1.0)
-        return np.asarray(shrunk)
+        observed_matrix = self.normal_scores.T @ self.normal_scores
+        matrix = (1 - self.shrinkage) * observed_matrix + self.shrinkage * self._mean_correlation
+        np.fill_diagonal(matrix, 1.0)
+        return np.asarray(matrix)
 
     @cached_property
     def _mean_correlation(self) -> float:
@@ -362,7 +363,9 @@ class Simulator:
         Raises
         ------
         CranfieldError
-            For a mean that the scores of a system cannot have, and for means of another shape.
+            For a mean that the scores of a system cannot have.
+        PolicyError
+            For means of another shape.
         """
         values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
@@ -422,31 +425,31 @@ class Simulator:
             ranks=None if self.ranks is None else self.ranks[:, subset],
         )
 
-    def draw(self, topics: int, seed: int, *key: int) -> Floats:
+    def draw(self, n_topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream.
 
         The result has shape (topics, systems). Topics are independent: to draw several data sets
         at once, draw all their topics and reshape.
         """
-        check_integer("topics", topics, 1)
+        check_integer("n_topics", n_topics, 1)
         check_integer("seed", seed, 0)
         rng = make_stream(seed, *key)
         if self.ranks is not None:
-            real_topic, offset = rng.random((topics, 2)).T
+            real_topic, offset = rng.random((n_topics, 2)).T
             n = len(self.ranks)
             ranks = self.ranks[(real_topic * n).astype(int)]
             return self._compute_quantiles((ranks + offset[:, None]) / n)
-        weights = rng.normal(size=(topics, len(self.normal_scores)))
+        weights = rng.normal(size=(n_topics, len(self.normal_scores)))
         # A matrix product by BLAS would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
         if self.shrinkage:
-            common = rng.normal(size=(topics, 1)) * np.sqrt(self._mean_correlation)
-            independent = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
+            common_part = rng.normal(size=(n_topics, 1)) * np.sqrt(self._mean_correlation)
+            independent_part = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
             normal = np.sqrt(1 - self.shrinkage) * normal
-            normal += np.sqrt(self.shrinkage) * (common + independent)
+            normal += np.sqrt(self.shrinkage) * (common_part + independent_part)
         probabilities = ndtr(normal)
         if self.df is not None:
-            scale = np.sqrt(rng.chisquare(self.df, size=(topics, 1)) / self.df)
+            scale = np.sqrt(rng.chisquare(self.df, size=(n_topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
         return self._compute_quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 
@@ -539,7 +542,7 @@ def fit_simulator(
     """
     check_arguments(fit_simulator, locals())
     score_table = as_scores(scores)
-    score_table.flat("scores by shard cannot be simulated")
+    score_table.require_two_axes("scores by shard cannot be simulated")
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:
@@ -547,32 +550,32 @@ def fit_simulator(
         raise CranfieldError(
             f"fitting distributions requires at least {MIN_TOPICS} topics, got {n_topics}"
         )
-    constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
-    if constant.size:
-        name = quote(score_table.systems[constant[0]])
+    constants = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
+    if constants.size:
+        name = quote(score_table.systems[constants[0]])
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
-    scaled = (values - low) / (high - low)
-    distinct = np.unique(scaled.round(9))
-    if distinct.size < 2:
+    scaled_values = (values - low) / (high - low)
+    distinct_values = np.unique(scaled_values.round(9))
+    if distinct_values.size < 2:
         raise CranfieldError("scores that differ by less than 1e-9 cannot be simulated")
     if discrete_scores is None:
-        discrete_scores = MIN_REPEATS * distinct.size <= scaled.size
+        discrete_scores = MIN_REPEATS * distinct_values.size <= scaled_values.size
     if discrete_scores:
-        points = _fill_gaps(distinct)
-        families = fit_discrete(scaled, points)
+        points = _fill_gaps(distinct_values)
+        families = fit_discrete(scaled_values, points)
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
-        points, families = fit_continuous(scaled)
+        points, families = fit_continuous(scaled_values)
         # Unnormalised: the last value of each row, by which it is divided below, is not 1.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
-    cdf = np.stack(cdfs)[best, np.arange(len(best))]
+    best_family = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
+    cdf = np.stack(cdfs)[best_family, np.arange(len(best_family))]
     # Normal scores of mid-ranks, centred and scaled to Euclidean norm 1.
     normal_scores = ndtri(rankdata(values, axis=0) / (len(values) + 1))
     normal_scores -= normal_scores.mean(axis=0)
@@ -581,7 +584,7 @@ def fit_simulator(
     ranks = np.argsort(np.lexsort((topic_means, values), axis=0), axis=0)
     simulator = Simulator(
         systems=score_table.systems,
-        families=tuple(families[k].family for k in best),
+        families=tuple(families[k].family for k in best_family),
         points=low + (high - low) * points,
         cdf=np.minimum(cdf / cdf[:, -1:], 1.0),
         is_discrete=discrete_scores,

@@ -64,8 +64,8 @@ class Summary(TableResult):
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "p-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
-            " the baseline, and if both have scores on fewer than 2 topics.",
+            "Uncorrected two-sided p-value of Student's paired t-test, or of exact sign flips if"
+            " differences do not vary; null for the baseline, and with fewer than 2 common topics.",
             pvalue=True,
         ),
     }
@@ -122,7 +122,7 @@ def summarise(
     CranfieldError
         For infinite scores.
     InputError
-        For a file of groups that cannot be read.
+        For groups that cannot be read, or with a topic twice in a group.
 
     Examples
     --------
@@ -137,8 +137,8 @@ def summarise(
     [0.5, 0.7, 0.35, 0.35]
     """
     check_arguments(summarise, locals())
-    finite_scores = as_scores(scores).finite()
-    topic_scores = finite_scores.over_shards()
+    finite_scores = as_scores(scores).check_finite()
+    topic_scores = finite_scores.average_shards()
     baseline_index = None if baseline is None else find_baseline(topic_scores.systems, baseline)
     baseline_name = None if baseline_index is None else topic_scores.systems[baseline_index]
     notes = describe_replicates(finite_scores)
@@ -238,7 +238,7 @@ def _summarise_topics(
     """Return the summary of each system over a group of topics."""
     values = topic_scores.values[topics]
     averages = Averages(values)
-    n, mean, sd = averages.counts(), averages.mean(), averages.std()
+    n, mean, sd = averages.count_topics(), averages.mean(), averages.std()
     standard_error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
     low, high = bound_by_t(mean, standard_error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {
@@ -263,5 +263,5 @@ def _summarise_topics(
 
 def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
-    complete = values[~np.isnan(values).any(axis=1)]
-    return float(compute_paired_t_pvalues(pair_all(complete))[0]) if len(complete) > 1 else np.nan
+    rows = values[~np.isnan(values).any(axis=1)]
+    return float(compute_paired_t_pvalues(pair_all(rows))[0]) if len(rows) > 1 else np.nan

@@ -16,7 +16,7 @@ from cranfield.sources.values import ID, Cells, ValueKind
 
 
 @dataclass(frozen=True)
-class SystemTable:
+class SystemColumns:
     """A table with a row for each system."""
 
     table: Table
@@ -38,7 +38,7 @@ def read_system_table(
     kind: ValueKind,
     systems: Sequence[str],
     is_used: Callable[[Cells], bool] = lambda cells: True,
-) -> SystemTable:
+) -> SystemColumns:
     """Read a column `system` and columns of one value type, for the systems that have scores."""
     if isinstance(data, Mapping) and all(isinstance(row, Mapping) for row in data.values()):
         data = [{"system": system, **row} for system, row in data.items()]
@@ -68,4 +68,4 @@ def read_system_table(
         n_rows = inflect(n_unknown, "row")
         notes.append(f"{n_rows} of {table.source} ignored: systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
-    return SystemTable(table, tuple(names), rows, tuple(notes))
+    return SystemColumns(table, tuple(names), rows, tuple(notes))

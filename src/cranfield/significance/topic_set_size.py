@@ -11,12 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_integer,
-    check_list,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import (
     Integer,
     OneOf,
@@ -34,12 +29,7 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import pair_all
 from cranfield.significance.models.anova import fit_one_way, fit_two_way
-from cranfield.significance.power_and_width import (
-    MODELS,
-    expected_width,
-    power_anova,
-    power_t,
-)
+from cranfield.significance.power_and_width import MODELS, expected_width, power_anova, power_t
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
@@ -58,8 +48,7 @@ class TopicsNeeded:
     achieved
         Power with this number of topics; for `interval` the expected width.
     design, power, width, difference, variance, systems, alpha, alternative, epsilon
-        Options of :func:`topics_needed`; a power, width or difference that the design does not use
-        is None.
+        Options of :func:`topics_needed`; an unused power, width or difference is None.
     """
 
     design: str
@@ -268,7 +257,7 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     """Return the mean square and the degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"scores must be Scores, got {type(scores).__name__}")
-    values = scores.finite().flat("a variance over topics cannot be estimated from scores by shard")
+    values = scores.check_finite().require_two_axes("scores by shard have no variance over topics")
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
@@ -276,7 +265,7 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
         table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
     if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.cell(missing[0])
+        cell = scores.describe_cell(missing[0])
         raise CranfieldError(f"{cell} has no score; model='anova-1' allows missing scores")
     if min(values.shape) < 2:
         raise CranfieldError(

@@ -58,11 +58,11 @@ def arcsine(scores: Scores) -> Scores:
     """
     values = scores.values
     # Rounding may move a score beyond its bounds.
-    invalid = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
-    if invalid.size:
+    invalid_cells = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
+    if invalid_cells.size:
         raise CranfieldError(
             "the arcsine transformation requires scores from 0 to 1, got"
-            f" {values[tuple(invalid[0])]:g} for {scores.cell(invalid[0])}"
+            f" {values[tuple(invalid_cells[0])]:g} for {scores.describe_cell(invalid_cells[0])}"
         )
     result = np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0)))
     scale = _limit_scale(Scale.ORDINAL, scores)
@@ -141,10 +141,10 @@ def standardise(
             f" {inflect(min_scores, 'reference score')} per topic, got"
             f" {counts[invalid_topics[0]]} for topic {quote(scores.topics[invalid_topics[0]])}"
         )
-    largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
+    largest_scores = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
     low = np.nanmin(reference_values, axis=1, initial=np.inf)
-    is_constant = high - low <= ROUNDING * largest
+    is_constant = high - low <= ROUNDING * largest_scores
     details: dict[str, Any] = {
         "method": method,
         "reference systems": reference_values.shape[1],
@@ -183,12 +183,12 @@ def _compute_proportions(values: Floats, reference_values: Floats) -> Floats:
     """Return the proportion of reference scores that are at most each score, within rounding."""
     proportions = np.full_like(values, np.nan)
     for row, (topic_scores, reference) in enumerate(zip(values, reference_values, strict=True)):
-        ascending = np.sort(reference[~np.isnan(reference)])
+        ascending_scores = np.sort(reference[~np.isnan(reference)])
         has_score = ~np.isnan(topic_scores)
         if has_score.any():
-            slack = ROUNDING * np.abs(ascending).max()
-            ranks = np.searchsorted(ascending, topic_scores[has_score] + slack, side="right")
-            proportions[row, has_score] = ranks / ascending.size
+            slack = ROUNDING * np.abs(ascending_scores).max()
+            ranks = np.searchsorted(ascending_scores, topic_scores[has_score] + slack, side="right")
+            proportions[row, has_score] = ranks / ascending_scores.size
     return proportions
 
 
@@ -208,7 +208,7 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
 
 
 def _flatten_scores(scores: Scores) -> Floats:
-    return scores.finite().flat("scores by shard cannot be standardised")
+    return scores.check_finite().require_two_axes("scores by shard cannot be standardised")
 
 
 def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:

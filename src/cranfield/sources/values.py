@@ -149,7 +149,7 @@ def _parse_boolean(cell: Any) -> int | None:
     return BOOLEAN_GRADES.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
-def to_integer(cell: Any) -> Any:
+def convert_whole_float(cell: Any) -> Any:
     """Convert a float that is an integer to an integer; other tools read ids as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
@@ -270,7 +270,7 @@ def _parse_grade(cell: Any) -> int | None:
 
 
 def _parse_identifier(cell: Any) -> str | None:
-    cell = to_integer(cell.item() if isinstance(cell, np.generic) else cell)
+    cell = convert_whole_float(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
     if not isinstance(cell, str) or is_broken_text(cell):
@@ -306,7 +306,7 @@ TAG = ValueKind(_parse_identifier, missing=accept_any, exact=(str, pl.String))
 
 def _parse_label(cell: Any) -> str | None:
     is_nested = isinstance(cell, (list, tuple, set, dict))
-    return None if is_nested or is_absent(cell) else str(to_integer(cell)).strip() or None
+    return None if is_nested or is_absent(cell) else str(convert_whole_float(cell)).strip() or None
 
 
 LABEL = ValueKind(

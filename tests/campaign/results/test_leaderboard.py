@@ -59,7 +59,7 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
     compared = cf.compare(ev["AP"])
     frame = found.to_polars()
     letters = compared.groups()
-    low, high = compared.around(int(compared.order[0])) or ([], [])
+    low, high = compared.find_mean_bounds(int(compared.order[0])) or ([], [])
     means = dict(zip(ev.systems, ev["AP"].mean().tolist(), strict=True))
     for row in frame.iter_rows(named=True):
         k = ev.systems.index(row["tag"])

@@ -54,7 +54,7 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
     else:
         assert same(floats(data["low"]), low)
         assert same(floats(data["high"]), high)
-    around = None if found.baselines else found.around(int(found.order[0]))
+    around = None if found.baselines else found.find_mean_bounds(int(found.order[0]))
     assert (data["around"] is None) == (around is None)
     if around is not None:
         assert same(floats(data["around"]["low"]), around[0])

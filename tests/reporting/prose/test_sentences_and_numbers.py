@@ -377,7 +377,7 @@ class Comparison(Reader):
     )
     def see_equivalence_of_two(self, found: re.Match[str]) -> None:
         assert self.margin is not None and float(found[1]) == self.margin
-        low, high = (float(ends[0]) for ends in self.one.interval_at(2 * self.one.alpha))
+        low, high = (float(ends[0]) for ends in self.one.compute_interval(2 * self.one.alpha))
         assert is_rounded(found[2], low) and is_rounded(found[3], high)
         assert (found[4] is None) == (-self.margin < low and high < self.margin)
         assert (found[5] is None) == (-self.margin < low)
@@ -746,7 +746,7 @@ def test_pairs_without_an_interval_are_counted(baseline: str | None) -> None:
         "high": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
     }
     one = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline=baseline)
-    low, high = one.bounds_at(0.05)
+    low, high = one.compute_bounds(0.05)
     number = int((((low > 0) | (high < 0)) != (one.adjusted_pvalues <= 0.05)).sum())
     said = f"; {number} pair has no interval, because it would contradict the decision of the test."
     assert (said in one.prose()) == (number == 1)

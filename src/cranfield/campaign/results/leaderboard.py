@@ -108,7 +108,7 @@ def separate_runs(
     # The first run of the leaderboard; runs with equal means are ordered by tag.
     keys = remove_noise(comparison.means) * (1 if scores.lower_is_better else -1)
     first = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
-    interval = comparison.around(first)
+    interval = comparison.find_mean_bounds(first)
     if interval is not None:
         low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         frame = frame.with_columns(low=low, high=high)

@@ -148,14 +148,15 @@ def topic_statistics(
 
 def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
     """Replace missing scores by 0 or, where lower is better, the maximum; return any notes, too."""
-    values = scores.flat("statistics of topics require scores by topic and system")
+    values = scores.require_two_axes("statistics of topics require scores by topic and system")
     is_missing = np.isnan(values)
     worst = 0.0
     if scores.lower_is_better and is_missing.any():
         worst = np.inf if scores.definition is None else scores.definition.info.range[1]
         if not np.isfinite(worst):
             raise PolicyError(
-                f"{scores.cell(np.argwhere(is_missing)[0])} has no score by {scores.measure}; where"
+                f"{scores.describe_cell(np.argwhere(is_missing)[0])} has no score by"
+                f" {scores.measure}; where"
                 " lower is better, missing scores require a measure with a maximum"
             )
     n_missing = int(is_missing.sum())

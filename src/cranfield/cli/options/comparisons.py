@@ -8,9 +8,9 @@ from typing import Any
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import gather_options
 from cranfield.cli.options.signatures import make_options
-from cranfield.significance.registry import CORRECTIONS, STUDIED, TESTS, find_test
+from cranfield.significance.registry import CORRECTIONS, STUDY_TESTS, TESTS, find_test
 
-_TEST_NAMES = [name for name in TESTS if name not in STUDIED]
+_TEST_NAMES = [name for name in TESTS if name not in STUDY_TESTS]
 # The usual name of the default precedes its numbered variants.
 _TEST_NAMES.insert(_TEST_NAMES.index("anova-1"), "anova")
 

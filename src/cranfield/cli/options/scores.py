@@ -68,7 +68,7 @@ class ScoreInput:
         if self.score_files:
             scores = self._read(judging, has_all_measures)
             for s in scores.values():
-                for note in () if has_notes or s.has_direction else s.direction_notes():
+                for note in () if has_notes or s.has_direction else s.get_direction_notes():
                     warn(note)
         else:
             scores = evaluate_runs(*self.require_rankings(), self.measures, **judging)

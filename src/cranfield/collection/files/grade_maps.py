@@ -17,11 +17,11 @@ from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.values import (
     NO_GRADE,
     ValueKind,
+    convert_whole_float,
     describe_invalid_integer,
     is_absent,
     parse_integral_number,
     parse_number,
-    to_integer,
 )
 
 PROBABILITIES_ADVICE = (
@@ -52,7 +52,7 @@ def describe_invalid_grade(cell: Any) -> str:
 
 
 def _to_text(cell: Any) -> str | None:
-    return None if is_absent(cell, NO_GRADE) else str(to_integer(cell)).strip()
+    return None if is_absent(cell, NO_GRADE) else str(convert_whole_float(cell)).strip()
 
 
 GRADE_TEXT = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
@@ -109,7 +109,9 @@ class GradeMap:
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
         if isinstance(data, Mapping) and data:
-            values = {str(to_integer(value)).strip(): grade for value, grade in data.items()}
+            values = {
+                str(convert_whole_float(value)).strip(): grade for value, grade in data.items()
+            }
             no_grades = frozenset(value for value, grade in values.items() if grade is None)
             grades = {
                 value: parse_integral_number(str(grade))

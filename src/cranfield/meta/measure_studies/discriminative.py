@@ -20,7 +20,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import PAIR_COLUMNS, make_pair_frame
-from cranfield.significance.registry import CORRECTIONS, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, TestOptions, find_test
 
 
 class DiscriminativePower(Study):
@@ -212,11 +212,11 @@ def discriminative_power(
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
     call = check_arguments(discriminative_power, locals())
-    aligned_scores = align_scores(read_measure_scores(scores_by_measure), shards=True)
+    aligned_scores = align_scores(read_measure_scores(scores_by_measure), allows_shards=True)
     info = find_test(test).info
     correction_name = CORRECTIONS.find(correction)
     parameters: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
-    Options(**parameters)
+    TestOptions(**parameters)
     options = {"test": info.name, "correction": correction_name, **parameters, "missing": missing}
     names = list(aligned_scores)
     scores = {"measures": names, "scores": hash_scores(*aligned_scores.values())}
@@ -228,7 +228,7 @@ def discriminative_power(
         **work,
     )
     rows = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
-    is_random = info.random or CORRECTIONS[correction_name].random
+    is_random = info.is_random or CORRECTIONS[correction_name].is_random
     return DiscriminativePower(
         call,
         test=info.name,

@@ -21,7 +21,7 @@ from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_
 from cranfield.result import Column, Columns
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.registry import CORRECTIONS, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, TestOptions, find_test
 from cranfield.significance.resampling import as_integers
 
 MAX_RATE = 0.05
@@ -342,13 +342,13 @@ def swap_method(
     """
     call = check_arguments(swap_method, locals())
     scores = as_scores(scores)
-    scores.flat("the swap method does not support scores by shard")
+    scores.require_two_axes("the swap method does not support scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"the swap method requires at least two systems, got {len(scores.systems)}"
         )
-    scores.finite().complete("error")
-    Options(alpha=alpha, resamples=resamples, seed=seed)
+    scores.check_finite().complete("error")
+    TestOptions(alpha=alpha, resamples=resamples, seed=seed)
     edges = choose_bins(scores.values) if bins is None else _parse_bins(bins)
     test_facts: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     if test is not None:

@@ -300,7 +300,7 @@ def false_positives(
 
 def check_null(tests: Iterable[TestChoice], null: str) -> None:
     """Raise an error if a test does not support the scores of a null hypothesis."""
-    bounded_tests = [test.label for test in tests if test.info.bounded]
+    bounded_tests = [test.label for test in tests if test.info.requires_bounded_scores]
     if bounded_tests and null == "centred":
         raise PolicyError(
             f"{bounded_tests[0]} requires scores from 0 to 1, but the null 'centred' shifts scores;"

@@ -23,7 +23,7 @@ from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, Pairs, pair_all
 from cranfield.significance.models.glm import correct_testable_pairs, describe_excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find_test
+from cranfield.significance.registry import CORRECTIONS, TestInfo, TestOptions, find_test
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class TestChoice:
     label: str = field(init=False)
 
     def __post_init__(self) -> None:
-        Options(alpha=self.alpha, resamples=self.resamples)
+        TestOptions(alpha=self.alpha, resamples=self.resamples)
         info = find_test(self.test).info
         default = info.corrections[0]
         correction = default if self.correction is None else info.find_correction(self.correction)
@@ -63,7 +63,7 @@ class TestChoice:
     @property
     def is_random(self) -> bool:
         """True if the test or its correction draws random samples."""
-        return self.info.random or CORRECTIONS[self.correction or ""].random
+        return self.info.is_random or CORRECTIONS[self.correction or ""].is_random
 
     @property
     def uses_shards(self) -> bool:
@@ -72,7 +72,7 @@ class TestChoice:
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> PairDecisions:
         """Test all pairs of systems; an array, shape (topics, systems), must be complete."""
         info = self.info
-        is_fast = info.bound or (info.fits and self.correction == "tukey")
+        is_fast = info.is_upper_bound or (info.can_be_fitted and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
             if is_fast and scores.ndim == 2:
                 return self._test_by_model(scores, scores)
@@ -92,7 +92,7 @@ class TestChoice:
 
     def _choose_missing(self, scores: Scores) -> str | None:
         # By default missing scores are an error, except in scores by shard.
-        if self.missing is None and scores.shards and self.info.shards == "needed":
+        if self.missing is None and scores.shards and self.info.shards == "required":
             return "available"
         return self.missing
 
@@ -102,7 +102,7 @@ class TestChoice:
         pairs = Pairs(topic_scores, *_index_pairs(topic_scores.shape[1]))
         difference = model.subtract(pairs)
         order = np.sign(difference).astype(np.int8)
-        if self.info.bound:
+        if self.info.is_upper_bound:
             return PairDecisions(order, order != 0)
         if model.error_variance <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
@@ -113,7 +113,7 @@ class TestChoice:
 
     def _test_pairs(self, values: Floats) -> PairDecisions:
         """Use a test that `compare` does not offer; untestable pairs are not significant."""
-        pairs, options = pair_all(values), Options(alpha=self.alpha)
+        pairs, options = pair_all(values), TestOptions(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable_pairs(test, self.correction or "", pairs, options)
         mean_differences = pairs.compute_mean_differences(values.mean(axis=0))
@@ -160,7 +160,7 @@ def compute_critical_value(alpha: float, n_systems: int, df: float) -> float:
 
 def is_bound(label: str) -> bool:
     """Return True if a label stands for an upper bound on rejections rather than for a test."""
-    return find_test(label.partition("+")[0]).info.bound
+    return find_test(label.partition("+")[0]).info.is_upper_bound
 
 
 def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
@@ -183,7 +183,7 @@ def compute_decisions(
     except CranfieldError as error:
         if isinstance(error, PolicyError):
             raise
-        means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
+        means = scores.system_means() if isinstance(scores, Scores) else scores.mean(axis=0)
         pairs = pair_all(means[None, :])
         order = np.sign(np.nan_to_num(pairs.subtract(means))).astype(np.int8)
         return PairDecisions(order, np.zeros(len(pairs), dtype=bool)), False
@@ -212,7 +212,7 @@ class StudyInputs:
     @property
     def notes(self) -> tuple[str, ...]:
         """Note on topics with only 0 or only 1, which tests of scores from 0 to 1 exclude."""
-        if not any(test.info.bounded for test in self.tests):
+        if not any(test.info.requires_bounded_scores for test in self.tests):
             return ()
         [systems, *_] = self.groups.values()
         values = self.scores.values[:, systems]
@@ -284,20 +284,20 @@ def read_inputs(
     check_list("tests", tests)
     topic_scores = as_scores(scores)
     if topic_scores.axis == "replicate":
-        topic_scores.flat()
+        topic_scores.require_two_axes()
     if topic_scores.shards:
         raise PolicyError("expected scores by topic, got scores by shard; pass them as by_shard")
     shard_scores = None
     if by_shard is not None:
         if not (shard_scores := as_scores(by_shard)).shards:
             raise PolicyError("by_shard must be scores by shard, got scores by topic")
-        shard_scores = shard_scores.aligned(topic_scores, ("by_shard", "scores"))
+        shard_scores = shard_scores.align(topic_scores, ("by_shard", "scores"))
     choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
         if test.label in choices:
             raise PolicyError(f"the test {test.label} is repeated")
-        if test.info.shards == "needed" and shard_scores is None:
+        if test.info.shards == "required" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # Raises an error if the test does not support the scores; failures on samples are counted.
         test_scores = shard_scores if test.uses_shards else None

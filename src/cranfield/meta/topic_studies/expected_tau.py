@@ -21,8 +21,8 @@ from cranfield.significance.differences import (
     BLOCK_VALUES,
     Pairs,
     compute_deviations,
-    double_mid_ranks,
     pair_all,
+    rank_rows,
     standardise_difference,
 )
 from cranfield.significance.resampling import as_integers, draw_topic_counts
@@ -156,7 +156,7 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
         mean = differences.mean(axis=1)
         deviation = compute_deviations(differences, mean, rounding)
         sorted_differences = np.sort(differences, axis=1)
-        quantile = ndtri(double_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
+        quantile = ndtri(rank_rows(sorted_differences, rounding)[0] / 2 / (n + 1))
         sum_of_squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
         sum_of_products = (sorted_differences * quantile).sum(axis=1)
         slope = np.where(deviation > 0, sum_of_products / sum_of_squares, 0.0)

@@ -24,7 +24,7 @@ from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.differences import ROUNDING, pair_all
 from cranfield.significance.models.anova import fit_two_way
-from cranfield.significance.registry import CORRECTIONS, Options
+from cranfield.significance.registry import CORRECTIONS, TestOptions
 
 
 def compute_t_test_power(noncentrality: Floats, df: int, critical_value: float) -> Floats:
@@ -369,7 +369,7 @@ def extrapolate(
     check_list("sizes", sizes)
     correction_name = CORRECTIONS.find(correction)
     check_choice("correction", correction_name, SCORE_FREE_CORRECTIONS)
-    Options(alpha=alpha)
+    TestOptions(alpha=alpha)
     complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
     n, m = study.n_topics, study.n_systems

@@ -20,7 +20,7 @@ from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, S
 from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_decisions
 from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts, split_repeats
 from cranfield.result import Column, Columns
-from cranfield.significance.differences import ROUNDING, double_mid_ranks
+from cranfield.significance.differences import ROUNDING, rank_rows
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
@@ -31,7 +31,7 @@ SAMPLES_PER_PART = 250
 def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> PreparedScores:
     """Prepare scores for a study by topic, without shards or missing scores."""
     table = as_scores(scores)
-    table.flat()
+    table.require_two_axes()
     if missing == "available":
         raise PolicyError(
             "this study requires the same topics for all systems;"
@@ -97,7 +97,7 @@ def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
     tolerance = np.full(len(means), ROUNDING * float(np.abs(values).max()))
-    sorted_ranks = double_mid_ranks(sorted_keys, tolerance)[0].astype(np.int64)
+    sorted_ranks = rank_rows(sorted_keys, tolerance)[0].astype(np.int64)
     ranks = np.empty_like(sorted_ranks)
     np.put_along_axis(ranks, order, sorted_ranks, axis=1)
     return ranks

@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield.sources.columns import read_mapping_columns
 from cranfield.sources.schemas import FileColumn, Schema, declare_optional
-from cranfield.sources.values import Cells, ValueKind, is_absent, parse_number, to_integer
+from cranfield.sources.values import Cells, ValueKind, convert_whole_float, is_absent, parse_number
 
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
@@ -117,7 +117,7 @@ def _to_text(cell: Any) -> str | None:
         item = getattr(cell, "item", None)
         return _to_text(item()) if item is not None and getattr(cell, "ndim", 1) == 0 else None
     try:
-        text = str(to_integer(cell))
+        text = str(convert_whole_float(cell))
         text.encode()
     except (ValueError, OverflowError):
         return None

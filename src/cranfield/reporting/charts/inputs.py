@@ -44,7 +44,7 @@ def _make_printable(name: str) -> str:
 def check_drawable(scores: Any) -> Scores:
     """Convert to scores by topic and system; refuse scores that cannot be drawn."""
     topic_scores = as_scores(scores)
-    topic_scores.flat("scores by shard cannot be drawn")
+    topic_scores.require_two_axes("scores by shard cannot be drawn")
     if not topic_scores.systems or np.isnan(topic_scores.values).all():
         raise CranfieldError("expected at least one score to draw, got no scores")
     if np.isinf(topic_scores.values).any():

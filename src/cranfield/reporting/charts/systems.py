@@ -164,7 +164,7 @@ def intervals_chart(
     if reference is None:
         reference = next(iter(comparison.baselines), comparison.systems[order[0]])
     reference_index = find_label(reference, comparison.systems)
-    bounds = comparison.around(reference_index)
+    bounds = comparison.find_mean_bounds(reference_index)
     if bounds is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"

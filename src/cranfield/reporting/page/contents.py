@@ -30,7 +30,7 @@ from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.statements import Meaningfulness, differs_by_topic, meaningfulness
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.compared_pairs import LINEAR
+from cranfield.significance.comparison.compared_pairs import SCORE_STATISTICS
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE, as_scores
@@ -185,7 +185,7 @@ class MeasurePart:
     def overall_name(self) -> str:
         """Name of the statistic `overall`: mean, sum, geometric mean or median."""
         comparison = self.comparison
-        if comparison is not None and comparison.mean_of in LINEAR:
+        if comparison is not None and comparison.mean_of in SCORE_STATISTICS:
             return comparison.mean_of
         if self.scores.shards:
             return "mean"
@@ -316,8 +316,8 @@ def _make_part(
 
 def _choose_overall_values(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the compared statistic of each system, or else the statistic of the measure."""
-    means = scores.grand_mean() if scores.shards else scores.overall()
-    if comparison is None or comparison.mean_of not in LINEAR:
+    means = scores.system_means() if scores.shards else scores.overall()
+    if comparison is None or comparison.mean_of not in SCORE_STATISTICS:
         return means
     # The values of the comparison differ by rounding only, unless another statistic was requested
     # or a model adjusted the means for missing topics.

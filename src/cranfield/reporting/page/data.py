@@ -83,7 +83,7 @@ def count_overall_decimals(part: MeasurePart) -> int:
 
 
 def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
-    by_topic = part.scores.over_shards()
+    by_topic = part.scores.average_shards()
     easiest = argsort_best(
         round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
     )
@@ -117,7 +117,9 @@ def _make_comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
     )
     pairs = {"first": comparison.first.tolist(), "second": comparison.second.tolist()}
     is_corrected = len(comparison) > 1 or comparison.correction != "none"
-    correction = CORRECTIONS[comparison.correction].title_for(baseline=bool(comparison.baselines))
+    correction = CORRECTIONS[comparison.correction].get_title(
+        has_baseline=bool(comparison.baselines)
+    )
     holds = np.packbits(meaning.dominance.holds, bitorder="little").tobytes()
     return {
         "title": comparison.info.title,
@@ -161,7 +163,7 @@ def _encode_bounds(comparison: PairwiseComparison) -> dict[str, str]:
 def _encode_mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
     """Return intervals around means, and whether they are for differences from the best."""
     best = int(comparison.order[0])
-    bounds = None if comparison.baselines else comparison.around(best)
+    bounds = None if comparison.baselines else comparison.find_mean_bounds(best)
     if bounds is None:
         return None
     low, high = map(encode_array, bounds)
@@ -208,5 +210,5 @@ def select_initial_pair(contents: PageContents) -> tuple[int, int]:
         others = (k for k in order if comparison.systems[k] not in comparison.baselines)
         return next(others), baseline
     best = order[0]
-    is_different = comparison.matrix(comparison.is_significant().astype(float))[best] == 1
+    is_different = comparison.to_matrix(comparison.is_significant().astype(float))[best] == 1
     return best, next((k for k in order if is_different[k]), order[1])

@@ -122,7 +122,7 @@ def _arrange_differences(comparison: PairwiseComparison) -> SystemValues:
 
 def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
     best = int(comparison.order[0])
-    bounds = comparison.around(best)
+    bounds = comparison.find_mean_bounds(best)
     low, high = bounds or (comparison.means, comparison.means)
     is_top = [False] * len(comparison.systems)
     if comparison.alternative == "two-sided":

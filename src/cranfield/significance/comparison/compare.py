@@ -30,8 +30,8 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Level,
-    Model,
     Pairs,
+    SystemModel,
     make_pairs,
     pair_all,
 )
@@ -50,15 +50,15 @@ from cranfield.significance.prepare import (
 from cranfield.significance.registry import (
     ALTERNATIVES,
     CORRECTIONS,
+    DEFAULT_CORRECTION,
     MISSING,
-    RECOMMENDED,
     RESAMPLES,
-    STATISTICS,
     TESTS,
+    TOPIC_STATISTICS,
     Correction,
-    Options,
     Test,
     TestInfo,
+    TestOptions,
     find_test,
     get_default_test,
 )
@@ -70,7 +70,7 @@ def compare(
     *,
     test: str | None = None,
     correction: str | None = None,
-    statistic: Annotated[str | None, OneOf(STATISTICS)] = None,
+    statistic: Annotated[str | None, OneOf(TOPIC_STATISTICS)] = None,
     alternative: Annotated[str, OneOf(ALTERNATIVES)] = "two-sided",
     alpha: float = 0.05,
     baseline: str | int | Sequence[str | int] | None = None,
@@ -107,8 +107,8 @@ def compare(
         and `independent-replicates`; for other models of all systems Tukey's HSD, or in an ANOVA
         with one baseline Dunnett's test; the randomised Tukey HSD for the randomisation test,
         bootstrap max-T for the test `bootstrap`, `bootstrap-max` for medians, Benjamini and
-        Hochberg's method for bootstrap ANOVA; and Holm's method for other tests, and instead of
-        corrections that do not apply to baselines or to one-sided tests.
+        Hochberg's method for bootstrap ANOVA; and Holm's method for other tests, and where these
+        corrections do not apply (baselines, one-sided tests, or unequal numbers of scores).
     statistic
         Statistic of the topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
         log scores, where scores below 1e-5 become 1e-5; or `median`, by the test
@@ -121,23 +121,20 @@ def compare(
     alpha
         Significance level.
     baseline
-        System or systems to compare all others with, by name or by index from 0; by default, all
-        pairs are compared.
+        System or systems to compare all others with, by name or index from 0. Default: all pairs.
     missing
         How to treat topics for which a system has no score. `error`; `drop` excludes such topics;
         `zero` replaces missing scores by 0; `available` uses the available scores, for tests that
-        allow it. By default unpaired tests use the available scores, and other tests raise an
-        error.
+        allow it. By default unpaired tests use the available scores; other tests raise an error.
     lower_is_better
         Whether lower scores are better; by default the direction of `scores`.
     exact
         Whether to compute exact p-values, for the tests `randomisation`, `signed-rank` and
-        `rank-sum`; by default the first two do so if it is fast. Other tests ignore the option with
-        a warning.
+        `rank-sum`; by default the first two do so for few topics. Other tests warn and ignore it.
     exact_n
         Largest number of differences for which the signed rank test is exact by default.
     resamples
-        Number of resamples, for tests that resample.
+        Number of resamples, for tests and corrections that resample.
     seed
         Seed of the random numbers.
     threshold
@@ -167,7 +164,7 @@ def compare(
     >>> comparison.count(), list(comparison.groups().values())
     (2, ['a', 'a', 'ab', 'b'])
     """
-    options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
+    options = TestOptions(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     score_table = as_scores(scores)
     if lower_is_better is not None:
         score_table = score_table.with_direction(lower_is_better)
@@ -180,8 +177,8 @@ def compare(
             f"{info.name} is for studies of tests only, such as `cranfield study tests`:"
             f" {info.refusal}"
         )
-    if threshold and not info.threshold:
-        names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
+    if threshold and not info.has_threshold:
+        names = ", ".join(name for name, t in TESTS.items() if t.info.has_threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = choose_statistic(score_table, statistic, info.name)
     inputs = prepare_scores(score_table, info, missing)
@@ -197,14 +194,14 @@ def compare(
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
     outcome = apply_exact_permutations(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
-    model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
+    model = outcome.model or SystemModel(inputs.scores.system_means(), np.nan, np.empty(0), np.inf)
     # With a common error of 0, the correction would divide differences by 0.
-    has_one_error = selected_correction.one_variance or selected_correction.pooled
+    has_one_error = selected_correction.assumes_one_variance or selected_correction.pools_errors
     is_applicable = not has_one_error or model.error_variance != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
-    corrected = applied_correction.run(outcome, pairs, options)
+    corrected_outcome = applied_correction.run(outcome, pairs, options)
     sampling = {"resamples": options.resamples, "seed": options.seed}
-    details = {**outcome.details, **(sampling if selected_correction.random else {})}
+    details = {**outcome.details, **(sampling if selected_correction.is_random else {})}
     _warn_of_exact(exact, details)
     means, difference, mean_kind = model.means, model.subtract(pairs), model.location
     notes = list(inputs.notes)
@@ -219,8 +216,8 @@ def compare(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
                 " p-values weight topics by the number of shards on which they have scores"
             )
-    statistics, effect = corrected.statistic, outcome.effect
-    intervals = corrected.interval, outcome.interval
+    statistics, effect = corrected_outcome.statistic, outcome.effect
+    intervals = corrected_outcome.interval, outcome.interval
     if mean_kind == "mean rank" and not scores.lower_is_better:
         # Rank 1 is the best system, so ranks and their differences are reversed.
         means, difference = model.ranks_from - means, 0.0 - difference
@@ -243,16 +240,16 @@ def compare(
         statistic=statistics,
         effect=effect,
         raw_pvalues=outcome.pvalue,
-        adjusted_pvalues=corrected.pvalue,
+        adjusted_pvalues=corrected_outcome.pvalue,
         n=outcome.n,
         zeros=outcome.n_zeros + np.zeros_like(outcome.n),
         ties=outcome.n_ties + np.zeros_like(outcome.n),
         interval_of=name_interval(info, statistic),
-        interval_kind=corrected.interval_kind,
+        interval_kind=corrected_outcome.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
         scores=scores,
-        half_widths=corrected.half_widths,
+        half_widths=corrected_outcome.half_widths,
         anova=outcome.table,
         omnibus=details.pop("omnibus", None),
         baselines=tuple(scores.systems[k] for k in baselines),
@@ -275,11 +272,11 @@ def compare(
                 outcome,
                 selected_correction,
                 applied_correction,
-                corrected,
+                corrected_outcome,
             ).describe(),
         ),
     )
-    result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)
+    result_notes = *comparison.get_direction_notes(), *describe_best_baseline(comparison)
     return replace(comparison, notes=(*comparison.notes, *result_notes))
 
 
@@ -292,34 +289,34 @@ def _find_default_test(scores: Scores, correction: str | None) -> Test:
 
 
 def _find_correction(
-    info: TestInfo, requested: str | None, pairs: Pairs, baselines: Sequence[int], options: Options
+    info: TestInfo, name: str | None, pairs: Pairs, baselines: Sequence[int], options: TestOptions
 ) -> Correction:
-    """Find the requested correction, if the test supports it, or the default of the test."""
-    if requested is not None:
-        correction = CORRECTIONS[info.find_correction(requested)]
-        if correction.one_baseline and len(baselines) != 1:
+    """Return the correction with a name, if the test supports it, or the default of the test."""
+    if name is not None:
+        correction = CORRECTIONS[info.find_correction(name)]
+        if correction.requires_one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
-        if correction.all_pairs and not options.is_two_sided:
-            names = [name for name in (RECOMMENDED, "holm") if name in info.corrections]
+        if correction.covers_all_pairs and not options.is_two_sided:
+            names = [c for c in (DEFAULT_CORRECTION, "holm") if c in info.corrections]
             raise PolicyError(
                 f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
             )
         return correction
-    if len(pairs) == 1 and not info.model:
+    if len(pairs) == 1 and not info.has_model:
         return CORRECTIONS["none"]
-    if RECOMMENDED in info.corrections:
-        return CORRECTIONS[RECOMMENDED]
+    if DEFAULT_CORRECTION in info.corrections:
+        return CORRECTIONS[DEFAULT_CORRECTION]
     if len(baselines) == 1:
         correction = CORRECTIONS[info.baseline_correction]
-        is_applicable = not correction.equal_counts or pairs.is_complete or info.paired
+        is_applicable = not correction.requires_equal_counts or pairs.is_complete or info.is_paired
     else:
         correction = CORRECTIONS[info.correction]
-        is_applicable = not correction.all_pairs or (not baselines and options.is_two_sided)
+        is_applicable = not correction.covers_all_pairs or (not baselines and options.is_two_sided)
     return correction if is_applicable else CORRECTIONS["holm"]
 
 
 def _warn_of_exact(exact: bool | None, details: Mapping[str, Any]) -> None:
-    """Warn if exact or approximate p-values were requested of a test without this choice."""
+    """Warn if the option `exact` was set for a test that has no such choice."""
     if exact is not None and not any(name.startswith("exact") for name in details):
         warn("exact has no effect: this test computes p-values in only one way")
 
@@ -392,14 +389,14 @@ def rank_sets(
     pairwise = compare(
         scores, alpha=alpha, missing=missing, resamples=resamples, seed=seed, jobs=jobs
     )
-    options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
+    options = TestOptions(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     inputs = PreparedScores(pairwise.scores)
     values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
     pairs = pair_all(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
     if family.standard_error:
-        statistic = np.abs(pairwise.matrix(family.t))
+        statistic = np.abs(pairwise.to_matrix(family.t))
         statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
         np.fill_diagonal(statistic, 0.0)
         maxima = resample_own_maxima(family, options)
@@ -409,12 +406,12 @@ def rank_sets(
     return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 
 
-def resample_own_maxima(family: PooledErrors, options: Options) -> Floats:
+def resample_own_maxima(family: PooledErrors, options: TestOptions) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
     counts = draw_topic_counts(options.resamples, family.pairs.n_topics, options.seed)
     maxima = np.empty((family.pairs.n_systems, options.resamples))
     for rows in slice_rows(options.resamples, len(maxima), BLOCK_MEANS):
         means, errors = family.resample(counts[rows])
-        largest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        maxima[:, rows] = divide_by_errors(largest, errors)
+        largest_differences = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
+        maxima[:, rows] = divide_by_errors(largest_differences, errors)
     return np.sort(maxima, axis=1)

@@ -13,21 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import (
-    Bools,
-    Floats,
-    Indices,
-    argsort_best,
-    is_best_value,
-    remove_noise,
-)
-from cranfield.base.errors import (
-    PolicyError,
-    as_numbers,
-    check_number,
-    check_proportion,
-    quote,
-)
+from cranfield.base.arrays import Bools, Floats, Indices, argsort_best, is_best_value, remove_noise
+from cranfield.base.errors import PolicyError, as_numbers, check_number, check_proportion, quote
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import inflect, sanitise
 from cranfield.result import Column, Columns, declare_bounds
@@ -51,12 +38,13 @@ from cranfield.significance.registry import CORRECTIONS, TestInfo, find_test
 from cranfield.tabular import format_pvalue
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+RIGHT_SIGNS = "significant differences have the right sign"  # end of a note on rank sets
 
 PAIRS: Columns = {
     **PAIR_COLUMNS,
     "difference": Column(
-        "Mean (or sum, median, mean rank) of the first system minus that of the second; for"
-        " geometric means, the logarithm of their ratio."
+        "Mean (or sum, median, mean rank) of the first system minus the second; for geometric"
+        " means, the logarithm of their ratio."
     ),
     **declare_bounds("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
@@ -68,15 +56,15 @@ PAIRS: Columns = {
     "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
-"""Columns of :meth:`ComparedPairs.pairs_at`."""
+"""Columns of :meth:`ComparedPairs.tabulate_pairs`."""
 
 
 def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Compute the groups of a compact letter display, in `order` (Piepho 2004; Gramm et al. 2007).
+    """Compute the groups of a compact letter display (Piepho 2004; Gramm et al. 2007).
 
     Groups are cliques of the graph that connects systems without a significant difference, added
-    greedily until they contain every edge. If decisions follow the order of means, as with Tukey's
-    HSD on a balanced design, the number of groups is minimal.
+    greedily, in `order` of the systems, until they contain every edge. If decisions follow the
+    order of means, as with Tukey's HSD on a balanced design, the number of groups is minimal.
     """
     is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
@@ -95,12 +83,12 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
             uncovered[np.ix_(is_member, is_member)] = False
             groups.append(is_member)
     # Drop the groups that are subsets of another group; no two groups are equal.
-    maximal = [
+    maximal_groups = [
         group
         for group in groups
         if not any(group is not superset and (group <= superset).all() for superset in groups)
     ]
-    return [order[np.flatnonzero(is_member)] for is_member in maximal]
+    return [order[np.flatnonzero(is_member)] for is_member in maximal_groups]
 
 
 def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
@@ -139,9 +127,8 @@ def shorten_letters(letters: str) -> str:
     ranges: list[str] = []
     # Consecutive groups have a constant difference of group index and position.
     for _, items in groupby(enumerate(names), lambda item: parse_group_name(item[1]) - item[0]):
-        consecutive = [name for _, name in items]
-        is_range = len(consecutive) > 2
-        ranges += [f"{consecutive[0]}-{consecutive[-1]}"] if is_range else consecutive
+        first, *others = (name for _, name in items)
+        ranges += [f"{first}-{others[-1]}"] if len(others) > 1 else [first, *others]
     return ",".join(ranges)
 
 
@@ -164,7 +151,8 @@ class PairComparison:
     first, second
         The systems, in the requested order.
     difference
-        Statistic of the first system minus that of the second; for geometric means the log ratio.
+        Mean, or other `mean_of` of the comparison, of the first system minus the second; for
+        geometric means the log ratio.
     interval
         Confidence interval of the quantity that `interval_of` of the comparison names; NaN if the
         interval would contradict the test decision.
@@ -172,8 +160,8 @@ class PairComparison:
         Adjusted p-value; a one-sided p-value refers to the order of the systems in the comparison.
     effect
         The effect size, as the test defines it.
-    significant
-        Whether the systems differ significantly.
+    is_significant
+        Whether the adjusted p-value is at most alpha.
     """
 
     first: str
@@ -182,26 +170,27 @@ class PairComparison:
     interval: tuple[float, float]
     pvalue: float
     effect: float
-    significant: bool
+    is_significant: bool
     _between: str
 
     def __repr__(self) -> str:
         low, high = self.interval
         interval = "" if isnan(low) else f" from {low:.4g} to {high:.4g},"
+        kind = "log ratio of " * (self._between == "to")
         return (
-            f"PairComparison({quote(self.first)} {self._between} {quote(self.second)}:"
+            f"PairComparison({kind}{quote(self.first)} {self._between} {quote(self.second)}:"
             f" {self.difference:.4g},{interval} p = {format_pvalue(self.pvalue)})"
         )
 
 
-MEANS = ("mean difference", "difference of means", "difference of medians")
-"""Quantities (`TestInfo.interval`) whose intervals can be drawn around means."""
+MEAN_DIFFERENCES = ("mean difference", "difference of means", "difference of medians")
+"""Quantities (`TestInfo.interval`) in the unit of the statistic of systems."""
 
-LINEAR = ("mean", "sum", "geometric mean", "median")
-"""Statistics (`mean_of`) around which intervals of differences can be drawn."""
+SCORE_STATISTICS = ("mean", "sum", "geometric mean", "median")
+"""Statistics (`mean_of`) of scores, not of ranks."""
 
-SIMULTANEOUS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
-"""Kinds of intervals (`interval_kind`) that are simultaneous, and can be drawn around means."""
+SIMULTANEOUS_KINDS = (ALL_PAIRS, BONFERRONI, SIDAK, ALL_COMPARISONS)
+"""Kinds of intervals (`interval_kind`) that are simultaneous."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -267,37 +256,37 @@ class ComparedPairs:
 
     @property
     def difference_from(self) -> str:
-        """Label of the quantity of :meth:`around`: `difference from` or `ratio to` a reference."""
+        """Label of a comparison with a reference: `difference from` or `ratio to`."""
         return "ratio to" if self.mean_of == "geometric mean" else "difference from"
 
     @cached_property
     def interval(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the confidence interval, by pair; computed when first used.
 
-        One-sided tests have at most one finite bound. A bound is NaN where an interval would
+        One-sided tests have at most one finite bound. Both bounds are NaN if the interval would
         contradict the decision on the pair, as in later steps of a step-down correction.
         """
-        return self.interval_at(self.alpha)
+        return self.compute_interval(self.alpha)
 
-    def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
+    def compute_interval(self, alpha: float) -> tuple[Floats, Floats]:
         """Return lower and upper bounds at confidence 1 - alpha, by pair."""
-        low, high = self.bounds_at(alpha)
-        is_contradicted = self.contradicted(low, high, alpha)
+        low, high = self.compute_bounds(alpha)
+        is_contradicted = self.find_contradicted(low, high, alpha)
         return np.where(is_contradicted, np.nan, low), np.where(is_contradicted, np.nan, high)
 
-    def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
-        """Return a mask of the pairs whose decision contradicts their interval."""
+    def find_contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
+        """Return a mask of the pairs whose interval contradicts the test decision."""
         with np.errstate(invalid="ignore"):
             is_without_0 = (low > 0) | (high < 0)
         return np.asarray(is_without_0 != self.is_significant(alpha))
 
     @property
     def n_without_interval(self) -> int:
-        """Number of pairs without an interval, which would contradict the test decision."""
-        return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
+        """Number of pairs whose interval would contradict the test decision."""
+        return int(self.find_contradicted(*self.compute_bounds(self.alpha), self.alpha).sum())
 
-    def bounds_at(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds like :meth:`interval_at`, without setting any to NaN."""
+    def compute_bounds(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return the bounds of :meth:`compute_interval`, without setting any to NaN."""
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
@@ -307,7 +296,7 @@ class ComparedPairs:
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
         return (low, highest) if (self.alternative == "greater") != is_reversed else (lowest, high)
 
-    def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
+    def to_matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
         """Arrange values by pair in a matrix, system by system; NaN for pairs not compared.
 
         Row and column are the first and the second system. The transposed cells have the values
@@ -327,7 +316,7 @@ class ComparedPairs:
 
         A one-sided p-value is only in the cell whose row is the first system of the pair.
         """
-        return self.matrix(
+        return self.to_matrix(
             self.adjusted_pvalues, mirrored=1.0 if self.alternative == "two-sided" else None
         )
 
@@ -340,7 +329,7 @@ class ComparedPairs:
     @property
     def tests_difference(self) -> bool:
         """Whether the test is about :attr:`difference`, not about signs or ranks by topic."""
-        return self.interval_of in (*MEANS, self.difference_name)
+        return self.interval_of in (*MEAN_DIFFERENCES, self.difference_name)
 
     @property
     def direction(self) -> Floats:
@@ -358,7 +347,7 @@ class ComparedPairs:
         advantage = -self.difference if self.lower_is_better else self.difference
         return np.asarray(self.is_significant() & (self.direction * advantage <= 0))
 
-    def direction_notes(self) -> list[str]:
+    def get_direction_notes(self) -> list[str]:
         """Return a note if significant differences favour systems without the better mean."""
         pairs = np.flatnonzero(self.lacks_better_mean)
         if not pairs.size:
@@ -387,9 +376,9 @@ class ComparedPairs:
         """Return the number of pairs that differ significantly."""
         return int(self.is_significant(alpha).sum())
 
-    def significant(self, alpha: float | None = None) -> pl.DataFrame:
-        """Return the table of the significantly different pairs, smallest p-value first."""
-        return self.pairs_at(alpha).filter("significant").sort("p")
+    def list_significant_pairs(self, alpha: float | None = None) -> pl.DataFrame:
+        """Return the rows of the significantly different pairs, smallest p-value first."""
+        return self.tabulate_pairs(alpha).filter("significant").sort("p")
 
     @property
     def order(self) -> Indices:
@@ -417,7 +406,7 @@ class ComparedPairs:
             Unless all pairs were compared by a two-sided test.
         """
         self.require_all_pairs("groups")
-        groups = find_groups(self.matrix(self.is_significant(alpha)) == 1, self.order)
+        groups = find_groups(self.to_matrix(self.is_significant(alpha)) == 1, self.order)
         letters = assign_letters(groups, len(self.systems))
         return {self.systems[k]: letters[k] for k in self.order}
 
@@ -425,8 +414,14 @@ class ComparedPairs:
     def top_group(self) -> tuple[str, ...]:
         """The best system, and the systems that do not differ significantly from it."""
         self.require_all_pairs("top groups")
-        is_different = self.matrix(self.is_significant())[self.order[0]] == 1
+        is_different = self.to_matrix(self.is_significant())[self.order[0]] == 1
         return tuple(self.systems[k] for k in self.order if not is_different[k])
+
+    @property
+    def assumes_right_signs(self) -> bool:
+        """Whether rank sets assume that differences have the right sign: not by Tukey's HSD."""
+        correction = CORRECTIONS[self.correction]
+        return not (correction.pools_errors or correction.assumes_one_variance)
 
     def rank_sets(self) -> RankSets:
         """Return confidence sets of the rank of each system, from the decisions on all pairs.
@@ -434,40 +429,38 @@ class ComparedPairs:
         A system is better than the systems from which it differs significantly and whose mean is
         worse; pairs whose test favours a system without the better mean are undecided. The sets
         contain all true ranks simultaneously with probability 1 - alpha if the comparison controls
-        the family-wise error rate including directional errors. Simultaneous intervals, such as
-        those of Tukey's HSD, do so; step-down corrections control only false rejections, so the
-        directions of their differences are assumed to be right.
+        the family-wise error rate including directional errors, as Tukey's HSD does. Other
+        corrections control only false rejections, so a note says that the directions of
+        significant differences are assumed to be right.
         :func:`cranfield.significance.rank_sets` also returns the smaller, marginal sets.
 
         Raises
         ------
         PolicyError
-            Unless all pairs were compared by a two-sided test, with a correction that controls the
-            family-wise error rate.
+            Unless all pairs were compared by a two-sided test, with family-wise error control.
         """
         self.require_all_pairs("confidence sets of ranks")
         correction = CORRECTIONS[self.correction]
         if correction.controls != "FWER" and len(self) > 1:
             corrections = [CORRECTIONS[name] for name in self.info.corrections]
-            names = [c.name for c in corrections if c.controls == "FWER" and not c.one_baseline]
+            corrections = [c for c in corrections if c.controls == "FWER"]
+            names = [c.name for c in corrections if not c.requires_one_baseline]
             raise PolicyError(
                 "confidence sets of ranks require a correction that controls the family-wise error"
                 f" rate, one of: {', '.join(names)}; got {correction.name}"
             )
         notes = self.notes
-        if not (correction.pooled or correction.one_variance):
-            notes = (
-                *notes,
-                "confidence sets of ranks assume that significant differences have the right sign",
-            )
+        if self.assumes_right_signs:
+            notes = (*notes, f"confidence sets of ranks assume that {RIGHT_SIGNS}")
         return RankSets(
             measure=self.measure,
             systems=self.systems,
             means=self.means,
             n_topics=self.n_topics,
-            difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
+            difference=np.nan_to_num(self.to_matrix(self.difference, mirrored=-1.0)),
             pvalues=np.nan_to_num(
-                self.matrix(np.where(self.lacks_better_mean, 1.0, self.adjusted_pvalues)), nan=1.0
+                self.to_matrix(np.where(self.lacks_better_mean, 1.0, self.adjusted_pvalues)),
+                nan=1.0,
             ),
             own_pvalues=None,
             alpha=self.alpha,
@@ -479,15 +472,15 @@ class ComparedPairs:
             notes=notes,
         )
 
-    def around(self, reference: int) -> tuple[Floats, Floats] | None:
+    def find_mean_bounds(self, reference: int) -> tuple[Floats, Floats] | None:
         """Return bounds to draw around each mean, or None.
 
         If the comparison has half-widths, the bounds are the mean minus and plus the half-width;
         for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
-        the reference system, given by its index, plus the interval of the difference from this
-        system: a system differs significantly from the reference if its bounds exclude the mean of
-        the reference; NaN if it has no interval of this difference. Without half-widths, the result
-        is None if intervals are one-sided, not simultaneous, or not of differences of statistics.
+        the reference system, given by its index, plus the interval of the difference from it: a
+        system differs significantly from the reference if its bounds exclude the reference mean;
+        bounds are NaN without such an interval. Without half-widths, the result is None if
+        intervals are one-sided, not simultaneous, or not of differences of statistics.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":
@@ -495,13 +488,13 @@ class ComparedPairs:
                 return self.means / ratio, self.means * ratio
             return self.means - self.half_widths, self.means + self.half_widths
         if (
-            self.mean_of not in LINEAR
-            or self.info.interval not in MEANS
-            or self.interval_kind not in SIMULTANEOUS
+            self.mean_of not in SCORE_STATISTICS
+            or self.info.interval not in MEAN_DIFFERENCES
+            or self.interval_kind not in SIMULTANEOUS_KINDS
             or self.alternative != "two-sided"
         ):
             return None
-        low, high = (self.matrix(bounds, mirrored=None) for bounds in self.interval)
+        low, high = (self.to_matrix(bounds, mirrored=None) for bounds in self.interval)
         pair, opposite = (self.first, self.second), (self.second, self.first)
         low[opposite], high[opposite] = -high[pair], -low[pair]
         centre = self.means[reference]
@@ -530,7 +523,7 @@ class ComparedPairs:
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]
         columns: dict[str, Any] = {"system": names, self.mean_of: means}
-        if self.half_widths is not None and (bounds := self.around(0)) is not None:
+        if self.half_widths is not None and (bounds := self.find_mean_bounds(0)) is not None:
             columns |= {"low": bounds[0][order], "high": bounds[1][order]}
         if not self.baselines and self.alternative == "two-sided":
             if CORRECTIONS[self.correction].controls == "FWER" or len(self) == 1:
@@ -542,7 +535,7 @@ class ComparedPairs:
             columns["groups"] = list(self.groups().values())
         return pl.DataFrame(columns)
 
-    def pairs_at(self, alpha: float | None = None) -> pl.DataFrame:
+    def tabulate_pairs(self, alpha: float | None = None) -> pl.DataFrame:
         """Return a data frame of pairs, with intervals and decisions at a significance level.
 
         Parameters
@@ -550,7 +543,7 @@ class ComparedPairs:
         alpha
             The level; by default that of the comparison.
         """
-        interval = self.interval if alpha is None else self.interval_at(alpha)
+        interval = self.interval if alpha is None else self.compute_interval(alpha)
         pvalues = self.raw_pvalues, self.adjusted_pvalues
         counts = self.n, self.zeros, self.ties
         values = self.difference, *interval, self.statistic, *pvalues, self.effect, *counts

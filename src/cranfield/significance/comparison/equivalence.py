@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, quote
 from cranfield.base.text import format_prefix, inflect
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.compared_pairs import (
-    LINEAR,
+    SCORE_STATISTICS,
     ComparedPairs,
     describe_missing_intervals,
 )
@@ -88,7 +88,7 @@ class Equivalence(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "difference": Column("Mean of the first system minus mean of the second."),
+        "difference": Column("As in the comparison: mean of the first system minus the second."),
         **declare_bounds(
             "confidence interval that is compared with the margin",
             "; NaN if it would contradict the test decision",
@@ -139,7 +139,7 @@ class Equivalence(Result):
     def interval(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the difference at confidence `level`, by pair.
 
-        A bound is NaN where the interval contains 0 although the pair is significantly different,
+        Both bounds are NaN if the interval contains 0 although the pair is significantly different,
         as in later steps of a step-down correction.
         """
         (low, high), is_contradicted = self.bounds, self._is_contradicted
@@ -153,7 +153,7 @@ class Equivalence(Result):
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Bounds like those of `interval`, without setting any to NaN; verdicts depend on them."""
+        """Bounds of `interval`, without setting any to NaN; verdicts depend on them."""
         if self.level <= 0:
             raise PolicyError(
                 f"equivalence requires an alpha below 0.5, got {self.comparison.alpha:g}"
@@ -234,7 +234,7 @@ class Equivalence(Result):
         low, high = np.zeros(n_pairs), np.full(n_pairs, max_alpha)
         # If the estimate is beyond the bound, p is 1 minus p of the opposite test, above 1/2.
         is_opposite = ~rejects(high * (1 - 1e-9), np.zeros(n_pairs, dtype=bool))
-        n_resamples = comparison.info.random and comparison.resamples
+        n_resamples = comparison.info.is_random and comparison.resamples
         for _ in range(n_resamples.bit_length() + 4 if n_resamples else N_BISECTIONS):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
@@ -270,7 +270,7 @@ class Equivalence(Result):
             "ruled out: differences above this size, in either direction, are outside the interval",
             *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]
-        if comparison.mean_of not in LINEAR:
+        if comparison.mean_of not in SCORE_STATISTICS:
             return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]
         if "%" not in self.requested_margin:
             return lines
@@ -325,7 +325,7 @@ def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
             )
         return np.full(len(comparison), np.log1p(size / 100))
     if is_percentage:
-        if comparison.mean_of not in LINEAR:
+        if comparison.mean_of not in SCORE_STATISTICS:
             raise PolicyError(
                 f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage,"
                 f" got {margin}"
@@ -334,7 +334,7 @@ def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     # No two scores can differ by more than the range of the measure.
     if comparison.mean_of == "mean" and size >= high - low:
         raise PolicyError(
-            f"margin must be below the range of {comparison.measure}, {low:g} to {high:g}, got"
-            f" {size:g}; a percentage is written as '{size:g}%'"
+            f"margin must be below {high - low:g}, the width of the range of {comparison.measure},"
+            f" got {size:g}; a percentage is written as '{size:g}%'"
         )
     return np.full(len(comparison), size)

@@ -37,15 +37,15 @@ class RankSets(Result):
     systems, means
         Names of the systems, and the statistic that orders them.
     mean_of
-        Name of the statistic, such as `mean` or `geometric mean`.
+        Name of this statistic, such as `mean` or `geometric mean`.
     n_topics
         Number of topics.
     difference
-        Differences of means, row minus column, shape (systems, systems).
+        Differences, or log ratios of geometric means, row minus column, shape (systems, systems).
     pvalues
         Adjusted p-values of the differences, in one family of all pairs, shape (systems, systems).
     own_pvalues
-        Adjusted p-values with one family for each row: the pairs of that system with all others.
+        Adjusted p-values with one family for each row: the pairs of its system with all others.
         None if they were not computed.
     alpha
         1 minus the confidence level.
@@ -86,7 +86,7 @@ class RankSets(Result):
     seed: int | None = None
     notes: tuple[str, ...] = ()
 
-    def at(self, alpha: float) -> RankSets:
+    def with_alpha(self, alpha: float) -> RankSets:
         """Return the sets at confidence 1 - alpha."""
         check_proportion("alpha", alpha)
         return replace(self, alpha=alpha)
@@ -117,20 +117,15 @@ class RankSets(Result):
         )
         return 1 + is_worse.sum(axis=1), len(self.systems) - is_better.sum(axis=1)
 
-    def among_best(self, places: int = 1) -> tuple[str, ...]:
-        """Return the systems that may be among the best `places` systems, in order of their means.
+    def find_possible_best(self, n_best: int = 1) -> tuple[str, ...]:
+        """Return the systems that may be among the best `n_best` systems, in order of their means.
 
         With confidence 1 - alpha, the result includes all systems that truly are among the best
-        `places`, simultaneously for all values of `places`.
-
-        Parameters
-        ----------
-        places
-            Number of top ranks; 1 for possible winners.
+        `n_best`, simultaneously for all values of `n_best`; 1 gives the possible winners.
         """
-        check_integer("places", places, 1)
-        best, _ = self.interval
-        return tuple(self.systems[k] for k in self.order if best[k] <= places)
+        check_integer("n_best", n_best, 1)
+        best_ranks, _ = self.interval
+        return tuple(self.systems[k] for k in self.order if best_ranks[k] <= n_best)
 
     @property
     def order(self) -> Indices:
@@ -152,7 +147,7 @@ class RankSets(Result):
             f"{inflect(len(self.systems), 'system')}, {inflect(self.n_topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
             f" ranks{'' if self.own_pvalues is None else marginal}",
-            f"{inflect(len(self.among_best()), 'system')} may be the best",
+            f"{inflect(len(self.find_possible_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_label
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
+    RIGHT_SIGNS,
     ComparedPairs,
     PairComparison,
     describe_missing_intervals,
@@ -32,16 +33,16 @@ from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import describe_clusters
 from cranfield.significance.registry import (
     CORRECTIONS,
-    RECOMMENDED,
+    DEFAULT_CORRECTION,
     Correction,
-    Options,
     TestInfo,
+    TestOptions,
     find_test,
 )
 from cranfield.significance.resampling import compute_min_flip_pvalue
 from cranfield.tabular import Cell, Table, format_pvalue
 
-MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
+MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap has little power or too small p-values
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
@@ -57,11 +58,11 @@ MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear differ
 MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
-def describe_inputs(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def describe_inputs(scores: Scores, info: TestInfo, options: TestOptions) -> list[str]:
     """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
     notes = describe_clusters(scores)
-    notes.extend(scores.direction_notes())
+    notes.extend(scores.get_direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
     if info.two_systems_note and len(scores.systems) == 2 and options.is_two_sided:
@@ -85,7 +86,7 @@ class AppliedTest:
     systems: Sequence[str]
     pairs: Pairs
     info: TestInfo
-    options: Options
+    options: TestOptions
     outcome: Outcome
     correction: Correction
     applied_correction: Correction  # replaces `correction` if the common error is 0
@@ -110,31 +111,34 @@ class AppliedTest:
     def _describe_assumptions(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions of the test or its correction that are probably violated."""
         pairs, correction = self.pairs, self.correction
-        is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
+        is_studentised = self.info.is_studentised or correction.name == "bootstrap-max-t"
         is_bootstrap = correction.resamples_topics or self.info.resamples_topics
-        may_differ_in_variance = correction.one_variance and self.info.unequal_variances
+        variances_may_differ = self.info.allows_unequal_variances
+        advice = DEFAULT_CORRECTION
+        if advice not in self.info.corrections:
+            advice += " with the test anova-2"
         if is_bootstrap and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             consequence = (
                 "only large differences can be significant"
                 if is_studentised
-                else "p-values of this test, which is not studentised, are too small"
+                else "p-values of this test, which is not studentised, may be too small"
             )
             if not is_unreachable:
                 yield (
                     f"{inflect(pairs.n_topics, 'topic')} are few for resampling topics (about"
                     f" {MIN_BOOTSTRAP_TOPICS} are needed): {consequence}"
                 )
-        elif correction.symmetric and len(pairs) > 1:
+        elif correction.assumes_symmetry and len(pairs) > 1:
             yield (
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
-                f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
+                f" is rare for nearly equal runs; {advice} does not assume symmetry"
             )
-        elif may_differ_in_variance and pairs.n_systems > 2 and pairs.is_complete:
-            yield from _describe_variances(pairs)
+        elif correction.assumes_one_variance and variances_may_differ and pairs.n_systems > 2:
+            yield from _describe_variances(pairs, advice)
 
     def _describe_paired_tests(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error misses."""
-        if not self.correction.pooled or self.pairs.n_systems < 3:
+        if not self.correction.pools_errors or self.pairs.n_systems < 3:
             return
         raw_pvalues, n_pairs = compute_paired_t_pvalues(self.pairs), len(self.pairs)
         # A one-sided test does not test differences in the other direction.
@@ -158,7 +162,7 @@ class AppliedTest:
 
     def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        pvalues, is_drawn = self.corrected.pvalue, self.applied_correction.random
+        pvalues, is_drawn = self.corrected.pvalue, self.applied_correction.is_random
         if is_drawn or "resamples" in self.outcome.details:
             # A correction that draws no random numbers multiplies the p-values of the test.
             factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
@@ -174,13 +178,13 @@ class AppliedTest:
         is_bootstrap = self.info.resamples_topics and self.info.family == "bootstrap"
         if not is_bootstrap or len(pairs) != 1 or pairs.n_topics >= MIN_RESAMPLED_TOPICS:
             return
-        exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
+        exact_options = replace(options, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = compute_min_flip_pvalue(pairs.n_topics, options)
+            min_pvalue = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
-                f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {smallest:.4g}"
+                f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {min_pvalue:.4g}"
             )
 
     def _describe_unreachable(self) -> Iterator[str]:
@@ -193,19 +197,20 @@ class AppliedTest:
         if smallest_pvalues is not None and options.alpha < smallest_pvalues.min() < 1:
             yield describe_unreachable(smallest_pvalues.min(), n_topics, options)
             return
-        if "resamples" in details or correction.random:
+        if "resamples" in details or correction.is_random:
             min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
             advice = "use more resamples, or another correction"
-        elif details.get("exact") or details.get("exact pairs") or self.info.always_exact:
+        elif details.get("exact") or details.get("exact pairs") or self.info.is_always_exact:
             if n_topics == 0:
-                yield "all systems have the same score on every topic, so there is nothing to test"
+                excess = f" by more than {options.threshold:g}" if options.threshold else ""
+                yield f"scores differ{excess} on no topic, so there is nothing to test"
                 return
             min_pvalue = compute_min_flip_pvalue(n_topics, options)
             limitation = f"an exact test of {inflect(n_topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
             return
-        factor = raw_pvalues.size if correction.multiplies else 1
+        factor = raw_pvalues.size if correction.multiplies_pvalues else 1
         is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
         if min_pvalue * factor > options.alpha or (is_minimal and correction.controls == "FDR"):
             reason = f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is"
@@ -218,7 +223,7 @@ class AppliedTest:
 
 
 def describe_borderline(
-    pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: Options
+    pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: TestOptions
 ) -> Iterator[str]:
     """Yield a note if random p-values times factors are within their margin of error of alpha."""
     # A factor times the margin of error of a proportion of alpha / factor.
@@ -235,7 +240,7 @@ def describe_borderline(
         )
 
 
-def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options) -> str:
+def describe_unreachable(smallest_pvalue: float, n_topics: int, options: TestOptions) -> str:
     """Return a note on a smallest possible p-value above alpha."""
     return (
         f"no difference can be significant at {options.alpha:g} with {inflect(n_topics, 'topic')}:"
@@ -243,25 +248,25 @@ def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options
     )
 
 
-def _describe_variances(pairs: Pairs) -> Iterator[str]:
+def _describe_variances(pairs: Pairs, advice: str) -> Iterator[str]:
     """Yield a note if the variance of some differences is far above the common estimate."""
-    centred = pairs.values - pairs.values.mean(axis=0)
-    products = centred.T @ centred
+    centred_scores = pairs.values - pairs.values.mean(axis=0)
+    products = centred_scores.T @ centred_scores
     ss = np.diag(products)
     ss_of_differences = ss[:, None] + ss - 2 * products
-    common = ss_of_differences[np.triu_indices(pairs.n_systems, 1)].mean()
-    largest = ss_of_differences[pairs.first, pairs.second].max()
-    if common > 0 and largest > MIN_SD_RATIO**2 * common:
+    common_ss = ss_of_differences[np.triu_indices(pairs.n_systems, 1)].mean()
+    largest_ss = ss_of_differences[pairs.first, pairs.second].max()
+    if common_ss > 0 and (ratio := np.sqrt(largest_ss / common_ss)) > MIN_SD_RATIO:
         yield (
-            "differences of some pairs have a standard deviation up to"
-            f" {np.sqrt(largest / common):.1f} times as large as this test assumes, so that its"
-            f" Type I errors are too frequent; use the correction {RECOMMENDED}"
+            f"differences of some pairs have a standard deviation up to {ratio:.1f} times as large"
+            " as this test assumes, so that its Type I errors are too frequent; use the correction"
+            f" {advice}"
         )
 
 
 def compute_paired_t_pvalues(pairs: Pairs) -> Floats:
     """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
-    test, options = find_test("t"), Options()
+    test, options = find_test("t"), TestOptions()
     return apply_exact_permutations(test.run(pairs, options), pairs, test.info, options).pvalue
 
 
@@ -274,18 +279,19 @@ def find_best_baselines(comparison: PairwiseComparison) -> list[str]:
 
 def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     """Return a note if systems can be significantly worse than a baseline with the best mean."""
-    names = " and ".join(map(sanitise, find_best_baselines(comparison)))
+    names = list(map(sanitise, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
     # Some corrections cover all pairs, so that the choice of the baseline has no effect.
-    if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].all_pairs:
+    if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].covers_all_pairs:
         return []
+    noun, verb, pronoun = ("s", "have", "they were") if len(names) > 1 else ("", "has", "it was")
     return [
-        f"the baseline {names} has the best {comparison.mean_of} of these systems; if it was chosen"
-        f" for that, p-values are too small: {TEST_ALL_PAIRS}"
+        f"the baseline{noun} {' and '.join(names)} {verb} the best {comparison.mean_of} of these"
+        f" systems; if {pronoun} chosen for this reason, p-values are too small: {TEST_ALL_PAIRS}"
     ]
 
 
-Rows = list[list[str | Cell]]
+CellRows = list[list[str | Cell]]
 
 
 class PairwiseComparison(ComparedPairs, Result, ProseMixin):
@@ -312,8 +318,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     first, second
         Indices of the systems of each pair.
     difference
-        Statistic of the first system minus that of the second, by pair; for geometric means the
-        logarithm of their ratio.
+        Difference of `means` by pair, first minus second; for geometric means the log ratio.
     statistic, effect
         Test statistic and effect size, as the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
@@ -322,7 +327,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
         By pair: number of observations, of topics with equal scores, and of differences or scores
         with tied ranks.
     interval_of, interval_kind
-        Quantity of the confidence intervals, and whether they are simultaneous.
+        Quantity of the confidence intervals, and the comparisons for which they hold jointly.
     scores
         The compared scores, after the policy for missing scores.
     half_widths
@@ -336,9 +341,9 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     scale, measure_scale
         The scale that the test assumes, and the scale of the scores, None if it is unknown.
     seed, resamples
-        Seed and number of resamples of a test that draws random numbers, else None.
+        Seed and number of resamples if the test or the correction draws random numbers, else None.
     options
-        All options of the comparison, including options that the test does not use.
+        Options of the comparison, including options that the test does not use.
     details, notes
         Further results by name, and notes for the user.
 
@@ -378,10 +383,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
     @property
     def places(self) -> int:
-        """Number of decimals of means: four, or more if all are small; see :func:`choose_decimals`.
-
-        Scores of some measures, such as P@1000, are far below 1.
-        """
+        """Number of decimals of means: four, or more if all means are small, as of P@1000."""
         return choose_decimals(self.means)
 
     @property
@@ -405,7 +407,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
         >>> pair = cf.compare(scores, test="t")["dense", "bm25"]
         >>> pair
         PairComparison('dense' minus 'bm25': 0.15, from 0.05813 to 0.2419, p = 0.0138)
-        >>> pair.significant, round(pair.effect, 4)
+        >>> pair.is_significant, round(pair.effect, 4)
         (True, 2.5981)
         """
         pair: Any = names
@@ -427,12 +429,12 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
             interval=(low, high),
             pvalue=float(self.adjusted_pvalues[k]),
             effect=sign * float(self.effect[k]),
-            significant=bool(self.is_significant()[k]),
+            is_significant=bool(self.is_significant()[k]),
             _between=self.between_names,
         )
 
     __iter__: ClassVar[None] = None
-    """A comparison is not iterable: two names select a pair; `to_polars` has a row by pair."""
+    """A comparison is not iterable: two names select a pair; `to_polars` has a row for each."""
 
     def equivalence(self, margin: float | str) -> Equivalence:
         """Test equivalence and non-inferiority of all pairs within a margin.
@@ -447,18 +449,18 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
         Returns
         -------
         Equivalence
-            With a verdict for each pair, p-values, and the largest difference that cannot be ruled
-            out. Statements on many pairs are simultaneous, unless the correction is `none`.
+            A verdict for each pair, p-values, and the largest difference that cannot be ruled out.
+            Verdicts on several pairs are simultaneous, unless the correction is `none`.
 
         Raises
         ------
         PolicyError
-            For an invalid margin, or a percentage with a test that compares ranks.
+            For an invalid margin: ranks take no percentage, and geometric means only a percentage.
         """
         return equivalence(self, margin)
 
     def _frame(self) -> pl.DataFrame:
-        return self.pairs_at()
+        return self.tabulate_pairs()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'; '.join(self.heading()[:2])})"
@@ -508,7 +510,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
             return [self._pair_table(places)]
         frame = self.ranking()
         names, best = frame.columns, {self.systems[k] for k in self.best}
-        rows: Rows = []
+        rows: CellRows = []
         for name, mean, *entries in frame.rows():
             cells = [
                 shorten_letters(cell) if isinstance(cell, str) else f"{cell:.{places}f}"
@@ -517,8 +519,8 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
             # The best mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=name in best), *cells])
         legends = {
-            "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets, assuming"
-            " that significant differences have the right sign",
+            "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets"
+            + f", assuming that {RIGHT_SIGNS}" * self.assumes_right_signs,
             "groups": "systems that share a letter do not differ significantly",
         }
         label_columns = [k for k, name in enumerate(names) if name in ("system", *legends)]
@@ -536,7 +538,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
         head = ["first", "second", difference, "low", "high", statistic, p, effect, ""]
         is_significant = self.is_significant()
         estimates = self.difference, *self.interval
-        rows: Rows = [
+        rows: CellRows = [
             [
                 self.systems[self.first[k]],
                 self.systems[self.second[k]],
@@ -554,5 +556,5 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
 def choose_decimals(means: Floats) -> int:
     """Return 4, or the decimals that show four digits of the largest mean if it is at most 0.05."""
-    largest = float(np.nanmax(np.abs(means), initial=0.0))
-    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
+    max_mean = float(np.nanmax(np.abs(means), initial=0.0))
+    return 4 if max_mean == 0 or max_mean > 0.05 else min(12, 3 - int(np.floor(np.log10(max_mean))))

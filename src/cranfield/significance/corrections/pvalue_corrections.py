@@ -20,7 +20,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
 )
-from cranfield.significance.registry import CORRECTIONS, Options, declared_correction
+from cranfield.significance.registry import CORRECTIONS, TestOptions, register_correction
 
 
 def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
@@ -44,8 +44,8 @@ def adjust_pvalues(pvalues: ArrayLike, correction: str = "holm") -> Floats:
     return out
 
 
-@declared_correction("none", aliases=("uncorrected",), controls="each comparison")
-def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("none", aliases=("uncorrected",), controls="each comparison")
+def uncorrected(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""not corrected for multiple comparisons.
 
     does: no correction: the Type I error rate of each comparison is alpha
@@ -53,8 +53,8 @@ def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     return outcome
 
 
-@declared_correction("bonferroni", aliases=("bonf",), multiplies=True)
-def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("bonferroni", aliases=("bonf",), multiplies_pvalues=True)
+def bonferroni(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bonferroni's correction.
 
     does: p times the number of comparisons
@@ -91,7 +91,7 @@ def bound_selected(
     """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
 
     If R of m pairs are rejected at level q, each interval has level 1 - R q / m, with an R of at
-    least 1. For dependent p-values, q is divided by `dependence`, the sum of 1 / i up to m.
+    least 1. For any dependence of p-values, q is divided by `dependence`, the sum of 1 / i up to m.
     """
     tail = 1 - np.asarray(level)
     # 1 - level differs from alpha by rounding.
@@ -107,8 +107,8 @@ SIGNIFICANT_PAIRS = (
 """Kind of intervals that control the false coverage rate."""
 
 
-@declared_correction("holm", aliases=("holm-bonferroni",), multiplies=True)
-def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("holm", aliases=("holm-bonferroni",), multiplies_pvalues=True)
+def holm(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Holm's correction.
 
     does: step-down version of Bonferroni's correction; controls the same error rate, and is never
@@ -120,8 +120,8 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     return _correct("holm", outcome, bound_by_bonferroni)
 
 
-@declared_correction("sidak", aliases=("šidák",), multiplies=True)
-def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("sidak", aliases=("šidák",), multiplies_pvalues=True)
+def sidak(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Sidak's correction.
 
     does: 1 - (1 - p)^m for m comparisons; slightly more powerful than Bonferroni's correction
@@ -131,8 +131,8 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     return _correct("sidak", outcome, bound_by_sidak, SIDAK)
 
 
-@declared_correction("hommel")
-def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("hommel")
+def hommel(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Hommel's correction.
 
     does: closed testing procedure with Simes' test; never less powerful than Holm's correction
@@ -144,8 +144,8 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     return _correct("hommel", outcome, bound_by_bonferroni)
 
 
-@declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
-def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
+def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Benjamini and Hochberg's correction.
 
     does: Benjamini and Hochberg: the expected proportion of false positives among the rejections
@@ -156,8 +156,8 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outc
     return _correct("bh", outcome, bound_selected, SIGNIFICANT_PAIRS)
 
 
-@declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
-def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
+def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Benjamini and Yekutieli's correction.
 
     does: Benjamini and Yekutieli: the false discovery rate is at most alpha under any dependence

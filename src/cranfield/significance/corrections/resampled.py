@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, declared_correction
+from cranfield.significance.registry import TestOptions, register_correction
 from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
@@ -94,9 +94,9 @@ def find_largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Fl
     return out
 
 
-def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
+def resample_maxima(families: Sequence[PooledErrors], options: TestOptions) -> Floats:
     """Return the largest statistic of all families in each resample of topics, sorted."""
-    # Families, such as the pairs by several measures, are ignored if their scores do not vary.
+    # Families, such as the pairs by several measures, are ignored if no difference varies.
     families = [family for family in families if family.standard_error] or families
     n_topics = families[0].pairs.n_topics
     counts = draw_topic_counts(options.resamples, n_topics, options.seed)
@@ -105,8 +105,8 @@ def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Float
         maxima = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
             means, errors = family.resample(counts[rows])
-            largest = find_largest_difference(family.pairs, means, options.alternative)
-            np.maximum(maxima, divide_by_errors(largest, errors), out=maxima)
+            largest_differences = find_largest_difference(family.pairs, means, options.alternative)
+            np.maximum(maxima, divide_by_errors(largest_differences, errors), out=maxima)
         return maxima
 
     n_systems = sum(family.pairs.n_systems for family in families)
@@ -114,10 +114,10 @@ def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Float
     return np.sort(np.concatenate(map_in_threads(find_maxima, slices, options.jobs)))
 
 
-def divide_by_errors(largest: Floats, errors: Floats) -> Floats:
+def divide_by_errors(differences: Floats, errors: Floats) -> Floats:
     """Divide by the standard errors of resamples; an error of 0 makes the statistic infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(errors == 0, np.inf, largest / errors))
+        return np.asarray(np.where(errors == 0, np.inf, differences / errors))
 
 
 def compute_max_statistic_pvalues(statistic: Floats, maxima: Floats) -> Floats:
@@ -131,19 +131,19 @@ def compute_smallest_pvalue(maxima: Floats) -> Floats:
     return compute_max_statistic_pvalues(np.array([np.finfo(float).max]), maxima)
 
 
-@declared_correction(
+@register_correction(
     "bootstrap-tukey",
     aliases=("bootstrapped-tukey", "tukey-bootstrap"),
     families=("anova",),
     resamples_topics=True,
-    pooled=True,
-    random=True,
+    pools_errors=True,
+    is_random=True,
     symbol="t",
     heading="Tukey's HSD on the {error}, bootstrapped over topics",
     baseline_heading="Dunnett's test on the {error}, bootstrapped over topics",
     baseline_title="Dunnett's test bootstrapped over topics",
 )
-def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Tukey's HSD bootstrapped over topics.
 
     does: Tukey's HSD on the error of two-way ANOVA, or with a baseline the counterpart of
@@ -187,7 +187,7 @@ def bound_simultaneously(
     difference: Floats,
     standard_error: Floats | float,
     maxima: Floats,
-    options: Options,
+    options: TestOptions,
     level: Level,
 ) -> Bounds:
     """Return simultaneous intervals; they exclude 0 if and only if single-step p-values reject."""
@@ -227,14 +227,14 @@ class CentredPairs:
         return studentise(mean, variance)
 
 
-@declared_correction(
+@register_correction(
     "bootstrap-max-t",
     aliases=("romano-wolf",),
     families=("t", "bootstrap"),
     resamples_topics=True,
-    random=True,
+    is_random=True,
 )
-def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""bootstrap max-T of Romano and Wolf.
 
     does: topics are drawn with replacement from centred scores, with a step-down procedure by the
@@ -264,7 +264,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     )
 
 
-def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
+def step_down(families: Sequence[CentredPairs], options: TestOptions) -> tuple[Floats, Floats]:
     """Return adjusted p-values of all pairs of all families, and the sorted maxima of resamples."""
     oriented_statistic = np.concatenate(
         [orient(family.t, options.alternative) for family in families]
@@ -285,7 +285,7 @@ def step_down_pvalues(
     thresholds: Floats,
     resample: Callable[[slice], Floats],
     slices: Sequence[slice],
-    options: Options,
+    options: TestOptions,
 ) -> tuple[Floats, Floats]:
     """Return adjusted p-values of the step-down procedure, and the sorted maxima of resamples.
 
@@ -307,15 +307,15 @@ def step_down_pvalues(
     return pvalue, np.sort(np.concatenate(maxima))
 
 
-@declared_correction(
+@register_correction(
     "max-t",
     aliases=("westfall-young", "maxt"),
     families=("t", "randomisation"),
-    paired=True,
-    symmetric=True,
-    random=True,
+    requires_pairing=True,
+    assumes_symmetry=True,
+    is_random=True,
 )
-def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def max_t(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""step-down max-T of Westfall and Young.
 
     does: Westfall and Young's step-down max-T: the largest t of all pairs under random signs;
@@ -328,7 +328,7 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     return replace(bonferroni(outcome, pairs, options), pvalue=adjust_by_max_t(pairs, options))
 
 
-def adjust_by_max_t(pairs: Pairs, options: Options) -> Floats:
+def adjust_by_max_t(pairs: Pairs, options: TestOptions) -> Floats:
     r"""Return adjusted p-values by pair (Westfall and Young 1993, algorithm 4.1).
 
     The signs of all differences on a topic are kept or flipped jointly. As the sum of squared
@@ -364,16 +364,16 @@ def adjust_by_max_t(pairs: Pairs, options: Options) -> Floats:
 BLOCK_SCORES = 2**20
 
 
-@declared_correction(
+@register_correction(
     "randomised-tukey",
     aliases=("randomized-tukey", "randomised-tukey-hsd", "randomized-tukey-hsd"),
     families=("randomisation",),
-    paired=True,
-    all_pairs=True,
-    one_variance=True,
-    random=True,
+    requires_pairing=True,
+    covers_all_pairs=True,
+    assumes_one_variance=True,
+    is_random=True,
 )
-def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""randomised Tukey HSD.
 
     does: Tukey's HSD with the distribution of the largest difference from random permutations of
@@ -412,7 +412,7 @@ def bound_by_ranges(difference: Floats, ranges: Floats, level: Level) -> Bounds:
     return difference - half_width, difference + half_width
 
 
-def permute_ranges(integers: Floats, options: Options) -> Floats:
+def permute_ranges(integers: Floats, options: TestOptions) -> Floats:
     """Return the range of the sums of systems in each permutation of the topics' scores."""
     n_topics, n_systems = integers.shape
     out = np.empty(options.resamples)

@@ -23,22 +23,22 @@ from cranfield.significance.differences import (
     ALL_PAIRS,
     Bounds,
     Level,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     compute_t_pvalue,
     compute_t_quantile,
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, declared_correction
+from cranfield.significance.registry import TestOptions, register_correction
 
 Tail = Callable[[Floats], Floats]
 DEGREE = 20  # degree of the Chebyshev polynomial on each panel
-PANEL = 0.125  # width of a panel, in log(1 + q)
+PANEL_WIDTH = 0.125  # width of a panel, in log(1 + q)
 NEGLIGIBLE = 42.0  # integration ends where an integrand is exp(-42) of its peak
-STRIP = 0.05  # largest step of the trapezoidal rule in log S; its integrand is analytic in a strip
-STEP = 0.1  # step of the trapezoidal rule in the largest normal variable, for an error below 1e-14
+MAX_LOG_STEP = 0.05  # largest step of the trapezoidal rule in log S
+Z_STEP = 0.1  # step of the rule in the largest normal variable, for an error below 1e-14
 MAX_RANGE = 80.0  # larger ranges of normal variables have probabilities below the smallest float
 MAX_Z = 9.0  # standard deviations beyond which a normal density is negligible
 
@@ -53,16 +53,16 @@ class Interpolator:
     def __call__(self, x: Floats) -> Floats:
         """Return the interpolated values; 0 if they are below the smallest float."""
         u = np.log1p(x)
-        panel = np.floor(u / PANEL).astype(np.intp)
+        panel = np.floor(u / PANEL_WIDTH).astype(np.intp)
         panels, index = np.unique(panel, return_inverse=True)
         coefficients = np.array([self._compute_coefficients(key) for key in panels.tolist()]).T
-        t = 2 * (u / PANEL - panel) - 1
+        t = 2 * (u / PANEL_WIDTH - panel) - 1
         return np.asarray(np.exp(chebyshev.chebval(t, coefficients[:, index], tensor=False)))
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _compute_coefficients(self, panel: int) -> Floats:
         def log_function(t: Floats) -> Any:
-            return np.log(self.function(np.expm1((panel + (t + 1) / 2) * PANEL)))
+            return np.log(self.function(np.expm1((panel + (t + 1) / 2) * PANEL_WIDTH)))
 
         if panel not in self._panels:
             coefficients: Floats = chebyshev.chebinterpolate(log_function, DEGREE)
@@ -77,7 +77,7 @@ _INFINITE_DF = 1e12  # above this, S is treated as constant
 
 
 class StudentisedMaximum:
-    """Distribution of a range or maximum X of normal variables by an estimate S of their SD."""
+    """Distribution of X / S: a range or maximum of normal variables, by an estimate of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
@@ -93,14 +93,14 @@ class StudentisedMaximum:
         is_positive = (q > 0) & np.isfinite(q)
         positive_q = q[is_positive]
         if positive_q.size:
-            n_panels = np.unique(np.floor(np.log1p(positive_q) / PANEL)).size
+            n_panels = np.unique(np.floor(np.log1p(positive_q) / PANEL_WIDTH)).size
             has_few_values = positive_q.size <= 2 * (DEGREE + 1) * n_panels
             compute_tail = self._integrate if has_few_values else self._interpolator
             out[is_positive] = np.clip(compute_tail(positive_q), 0.0, 1.0)
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
-        """Return the q with P(X / S >= q) = `probability`, by bisection."""
+        """Return the q with P(X / S >= q) = `probability`, between 0 and 1, by bisection."""
         target = np.atleast_1d(np.asarray(probability, dtype=np.float64))
         low, high = np.zeros_like(target), np.full_like(target, 8.0)
         while (is_above_bound := self._interpolator(high) > target).any():
@@ -125,7 +125,7 @@ class StudentisedMaximum:
             log_constant = np.log(2) + df / 2 * (np.log(df / 2) - 1) - gammaln(df / 2)
             lower = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
         upper = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
-        step = min(0.5 / np.sqrt(2 * df), STRIP)
+        step = min(0.5 / np.sqrt(2 * df), MAX_LOG_STEP)
         # For large q the product with a normal tail has its peak at a smaller S.
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         n_points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
@@ -142,19 +142,19 @@ class StudentisedMaximum:
         return out
 
 
-def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
-    r"""Compute the upper tail probability P(Q >= q) of the studentised range of `groups` means.
+def studentised_range_sf(q: Floats | float, n_groups: int, df: float) -> Floats:
+    r"""Compute the upper tail probability P(Q >= q) of the studentised range of `n_groups` means.
 
     .. math:: P(Q \ge q) = \int_0^\infty f_{df}(s)\, [1 - R(q s)]\, ds
 
-    where R is the CDF of the range of `groups` standard normal variables, and f the density of an
+    where R is the CDF of the range of `n_groups` standard normal variables, and f the density of an
     estimate of their standard deviation with `df` degrees of freedom.
 
     Parameters
     ----------
     q
         Values of the studentised range, any shape.
-    groups
+    n_groups
         Number of means, at least 2.
     df
         Degrees of freedom of the error, positive; may be infinite.
@@ -177,45 +177,50 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
 
     Examples
     --------
-    >>> studentised_range_sf(3.633160, groups=3, df=30).round(4).item()
+    >>> studentised_range_sf(3.633160, n_groups=3, df=30).round(4).item()
     0.0397
     """
-    _check_arguments(groups, df)
+    _check_arguments(n_groups, df)
     values = as_numbers(q, "q")
-    if groups == 2:
+    if n_groups == 2:
         # The range of two means is their absolute difference: Student's t-test.
         t = np.maximum(values, 0) / np.sqrt(2)
         tail = 2 * (ndtr(-t) if np.isinf(df) else stdtr(df, -t))
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
-    return make_range_distribution(groups, float(df)).sf(values)
+    return make_range_distribution(n_groups, float(df)).sf(values)
 
 
 @overload
-def studentised_range_isf(probability: float, groups: int, df: float) -> float: ...
+def studentised_range_isf(probability: float, n_groups: int, df: float) -> float: ...
 @overload
-def studentised_range_isf(probability: Floats, groups: int, df: float) -> Floats: ...
-def studentised_range_isf(probability: Floats | float, groups: int, df: float) -> Floats | float:
+def studentised_range_isf(probability: Floats, n_groups: int, df: float) -> Floats: ...
+def studentised_range_isf(probability: Floats | float, n_groups: int, df: float) -> Floats | float:
     """Compute the quantile q of the studentised range with P(Q >= q) = `probability`.
 
     Parameters
     ----------
     probability
-        Upper tail probability, above 0 and below 1; a number or an array.
-    groups, df
+        Upper tail probability, between 0 and 1; a number or an array.
+    n_groups, df
         As for :func:`studentised_range_sf`.
+
+    Raises
+    ------
+    PolicyError
+        For a probability that is not between 0 and 1, or an invalid `n_groups` or `df`.
 
     Examples
     --------
-    >>> round(studentised_range_isf(0.05, groups=3, df=10), 4)
+    >>> round(studentised_range_isf(0.05, n_groups=3, df=10), 4)
     3.8768
     """
-    _check_arguments(groups, df)
+    _check_arguments(n_groups, df)
     if not np.all((np.asarray(probability) > 0) & (np.asarray(probability) < 1)):
         raise PolicyError(f"probability must be between 0 and 1, got {probability}")
-    if groups == 2:
+    if n_groups == 2:
         quantile = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
         return quantile if quantile.ndim else float(quantile)
-    return make_range_distribution(groups, float(df)).isf(probability)
+    return make_range_distribution(n_groups, float(df)).isf(probability)
 
 
 @lru_cache(maxsize=64)
@@ -229,10 +234,10 @@ def compute_range_tail(w: Floats, n_groups: int) -> Floats:
     # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
     top = MAX_Z + w.max(initial=0.0) / 2
-    z = np.arange(-MAX_Z, top + STEP, STEP)
+    z = np.arange(-MAX_Z, top + Z_STEP, Z_STEP)
     log_density = np.log(n_groups) - z**2 / 2 - 0.5 * np.log(2 * np.pi)
     log_density += (n_groups - 1) * log_ndtr(z)
-    weights = np.exp(log_density) * STEP
+    weights = np.exp(log_density) * Z_STEP
     below = ndtr(z)
     out = np.empty(w.shape)
     for rows in slice_rows(w.size, z.size, 2**18):
@@ -247,15 +252,19 @@ def compute_any_probability(n_events: int, probability: Floats) -> Floats:
         return np.asarray(-np.expm1(n_events * np.log1p(-np.minimum(probability, 1.0))))
 
 
-def _check_arguments(groups: int, df: float) -> None:
-    check_integer("groups", groups, 2)
+def _check_arguments(n_groups: int, df: float) -> None:
+    check_integer("n_groups", n_groups, 2)
     check_number("df", df, above=0, maximum=np.inf)
 
 
-@declared_correction(
-    "dunnett", families=("anova",), one_baseline=True, equal_counts=True, one_variance=True
+@register_correction(
+    "dunnett",
+    families=("anova",),
+    requires_one_baseline=True,
+    requires_equal_counts=True,
+    assumes_one_variance=True,
 )
-def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def dunnett(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Dunnett's test.
 
     does: Dunnett's test: all systems against one baseline
@@ -284,7 +293,7 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def bound_by_dunnett(model: Model, pairs: Pairs, is_two_sided: bool, level: Level) -> Bounds:
+def bound_by_dunnett(model: SystemModel, pairs: Pairs, is_two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
         return model.compute_interval(pairs, compute_t_quantile(level, model.df))
     # A one-sided test uses one of the two bounds, each with half of the error probability.
@@ -326,8 +335,8 @@ def compute_maximum_sf(t: Floats, n_comparisons: int, df: float, *, is_two_sided
 def _compute_maximum_tail(w: Floats, n_comparisons: int, is_two_sided: bool) -> Floats:
     """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
     distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
-    z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
-    weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
+    z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + Z_STEP, Z_STEP)
+    weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * Z_STEP
     out = np.empty(distance.shape[0])
     for rows in slice_rows(out.size, z.size, 2**18):
         probability = ndtr(-z - distance[rows])
@@ -341,20 +350,20 @@ def _compute_maximum_cdf(t: Floats, n_comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
         return 1 - _compute_maximum_tail(t, n_comparisons, is_two_sided=False)
-    s, weights = make_quadrature(df, STRIP)
+    s, weights = make_quadrature(df, MAX_LOG_STEP)
     cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), n_comparisons, is_two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
-@declared_correction(
+@register_correction(
     "tukey",
     aliases=("hsd", "tukey-hsd"),
     families=("anova", "glm", "ranks"),
-    all_pairs=True,
-    one_variance=True,
+    covers_all_pairs=True,
+    assumes_one_variance=True,
     symbol="q",
 )
-def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+def tukey(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Tukey's HSD.
 
     does: Tukey's honestly significant difference: all pairs of the systems of a model, with a
@@ -369,7 +378,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     model = outcome.required_model
     n_groups = model.means.size
     q = standardise_difference(model.subtract(pairs), model.estimate_errors(pairs) / np.sqrt(2))
-    # Before the quantile: the last bits depend on the order of calls, as panels are cached.
+    # Compute p before the quantile: panels are cached, so the last bits depend on this order.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), n_groups, model.df))
     half_widths = None
     if model.is_balanced:
@@ -385,6 +394,6 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def bound_by_tukey(model: Model, pairs: Pairs, level: Level) -> Bounds:
+def bound_by_tukey(model: SystemModel, pairs: Pairs, level: Level) -> Bounds:
     quantile = studentised_range_isf(1 - level, model.means.size, model.df)
     return model.compute_interval(pairs, quantile / np.sqrt(2))

@@ -21,16 +21,16 @@ from cranfield.base.errors import CranfieldError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
     ROUNDING,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     compute_group_means,
-    double_mid_ranks,
     make_t_outcome,
     rank_all,
+    rank_rows,
 )
 from cranfield.significance.models.anova_table import AnovaTable, compute_sphericity, make_table
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
 
@@ -162,9 +162,9 @@ def _fit_additive(
 
 
 def compare_by_model(
-    model: Model, pairs: Pairs, options: Options, *, is_paired: bool, **results: Any
+    model: SystemModel, pairs: Pairs, options: TestOptions, *, is_paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the t of a model; `is_paired` if all systems have the same topics."""
+    """Compare pairs by the t of a model; `is_paired`: all systems have the same topics."""
     difference, standard_errors = model.subtract(pairs), model.estimate_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error_variance))
     if is_paired:
@@ -181,7 +181,7 @@ def compare_by_model(
     )
 
 
-def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_one_way(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit a one-way ANOVA to scores of shape (topics, systems); NaN marks a missing score."""
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     n_scores, n_systems = counts.sum(), values.shape[1]
@@ -198,31 +198,31 @@ def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
         fitted=fitted,
         means={"System": means},
     )
-    return table, Model(means, table.ms_error, counts, table.df_error)
+    return table, SystemModel(means, table.ms_error, counts, table.df_error)
 
 
-def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_two_way(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit a two-way ANOVA to complete scores of at least two topics and systems."""
     n_topics, n_systems = values.shape
     if n_topics < 2:
         raise CranfieldError(f"two-way ANOVA requires at least two topics, got {n_topics}")
     table = fit_factorial(values, "Topic", "System")
-    table = replace(table, sphericity=compute_sphericity(values, table.f_of("System")[0]))
+    table = replace(table, sphericity=compute_sphericity(values, table.get_f("System")[0]))
     counts = np.full(n_systems, float(n_topics))
-    return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
+    return table, SystemModel(table.means["System"], table.ms_error, counts, table.df_error)
 
 
-def fit_two_way_model(values: Floats) -> Model:
+def fit_two_way_model(values: Floats) -> SystemModel:
     """Fit the model of topics and systems without the slower computation of its table."""
     n_topics, n_systems = values.shape
     system_means = values.mean(axis=0)
     fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
     df = (n_topics - 1.0) * (n_systems - 1)
     ms_error = float(((values - fitted) ** 2).sum()) / df
-    return Model(system_means, ms_error, np.full(n_systems, float(n_topics)), df)
+    return SystemModel(system_means, ms_error, np.full(n_systems, float(n_topics)), df)
 
 
-def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_three_way(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit a three-way ANOVA to scores of shape (topics, systems, shards).
 
     A cell of topic and shard has scores of all systems, or is NaN for all.
@@ -239,21 +239,21 @@ def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
         interactions = ("Topic:System", "Topic:Shard", "System:Shard")
         table = fit_factorial(values, "Topic", "System", "Shard", *interactions)
     counts = np.full(values.shape[1], float(n_cells))
-    return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
+    return table, SystemModel(table.means["System"], table.ms_error, counts, table.df_error)
 
 
-Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
+Analysis = Callable[[Floats], tuple[AnovaTable, SystemModel]]
 
 
 def compare_by_analysis(
-    analysis: Analysis, pairs: Pairs, options: Options, *, is_paired: bool = True
+    analysis: Analysis, pairs: Pairs, options: TestOptions, *, is_paired: bool = True
 ) -> Outcome:
     """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
     return compare_by_model(model, pairs, options, is_paired=is_paired, table=table)
 
 
-def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
+def reject_all(analysis: Analysis, pairs: Pairs, options: TestOptions) -> Outcome:
     """Reject the null hypothesis for all pairs of systems with different means."""
     outcome = compare_by_analysis(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
@@ -261,7 +261,7 @@ def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
 
 ANOVA: dict[str, Any] = {
     "family": "anova",
-    "model": True,
+    "has_model": True,
     "correction": "tukey",
     "baseline_correction": "dunnett",
     "statistic": "t, or q with Tukey's HSD",
@@ -292,14 +292,14 @@ ERROR_EFFECT: dict[str, Any] = {
 """Declarations of tests with effect sizes in units of the error."""
 
 
-@declared_test(
+@register_test(
     "anova-1",
     aliases=("md1", "anova-one-way"),
     fit=lambda values: fit_one_way(values)[1],
-    paired=False,
+    is_paired=False,
     **(ANOVA | ERROR_EFFECT),
 )
-def one_way_test(pairs: Pairs, options: Options) -> Outcome:
+def one_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""One-way ANOVA.
 
     asks: Do the mean scores of the systems differ, whatever their topics?
@@ -315,16 +315,16 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     return compare_by_analysis(fit_one_way, pairs, options, is_paired=False)
 
 
-@declared_test(
+@register_test(
     "anova-2",
     aliases=("anova", "md2", "anova-two-way"),
     fit=fit_two_way_model,
     error="two-way ANOVA error",
-    additive=True,
-    unequal_variances=True,
+    is_additive=True,
+    allows_unequal_variances=True,
     **ANOVA,
 )
-def two_way_test(pairs: Pairs, options: Options) -> Outcome:
+def two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Two-way ANOVA.
 
     asks: Do the mean scores of the systems differ, after effects of topics?
@@ -346,8 +346,8 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
     return compare_by_analysis(fit_two_way, pairs, options)
 
 
-@declared_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
-def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
+@register_test("anova-2f", aliases=("md2f",), fit=fit_two_way_model, **BOUND)
+def fake_two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     """Fake two-way ANOVA (MD2f).
 
     asks: Do the mean scores differ at all?
@@ -355,14 +355,14 @@ def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
     return reject_all(fit_two_way, pairs, options)
 
 
-@declared_test(
+@register_test(
     "anova-3f",
     aliases=("md3f",),
     fit=lambda values: fit_three_way(values)[1],
-    shards="needed",
+    shards="required",
     **BOUND,
 )
-def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
+def fake_three_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     """Fake three-way ANOVA (MD3f).
 
     asks: Do the mean scores over shards differ at all?
@@ -380,21 +380,21 @@ class Omnibus:
     pvalue: float
     effect: float  # effect size, from 0 to 1
     effect_name: str
-    n_duplicates: int = 0  # scores that equal an earlier score of the same ranking
+    n_duplicates: int = 0  # scores that equal an earlier score of their ranking, within rounding
 
 
-@declared_test(
+@register_test(
     "kruskal-wallis",
     aliases=("kruskal",),
     family="ranks",
     symbol="z",
     effect_unit="SD of ranks",
     scale=Scale.ORDINAL,
-    paired=False,
-    model=True,
+    is_paired=False,
+    has_model=True,
     correction="tukey",
 )
-def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
+def kruskal_wallis_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Kruskal-Wallis test.
 
     asks: Do some systems tend to have higher scores than others, whatever their topics?
@@ -426,22 +426,22 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     df = scores.shape[1] - 1.0
     p = float(chdtrc(df, h))
     omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
-    model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
+    model = SystemModel(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
     return compare_by_model(model, pairs, options, is_paired=False, details={"omnibus": omnibus})
 
 
-@declared_test(
+@register_test(
     "friedman",
     aliases=("nemenyi",),
     family="ranks",
     symbol="z",
     effect_unit="SD of ranks",
     scale=Scale.ORDINAL,
-    model=True,
-    within_topics=True,
+    has_model=True,
+    is_within_topics=True,
     correction="tukey",
 )
-def friedman_test(pairs: Pairs, options: Options) -> Outcome:
+def friedman_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Friedman test.
 
     asks: Do some systems tend to rank above others, topic by topic?
@@ -471,7 +471,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     n_topics, n_systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
     gap = np.full(n_topics, ROUNDING * np.abs(scores).max(initial=0.0))
-    doubled_ranks, tie_terms = double_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    doubled_ranks, tie_terms = rank_rows(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled_ranks / 2, axis=1)
     means = ranks.mean(axis=0)
@@ -485,5 +485,5 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     p = float(chdtrc(df, chi2))
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (n_topics * df), "Kendall's W", n_tied)
     counts = np.full(n_systems, float(n_topics))
-    model = Model(means, float(variance), counts, np.inf, "mean rank", n_systems + 1)
+    model = SystemModel(means, float(variance), counts, np.inf, "mean rank", n_systems + 1)
     return compare_by_model(model, pairs, options, is_paired=True, details={"omnibus": omnibus})

@@ -162,16 +162,16 @@ class AnovaTable(Result):
         """Marginal means minus the grand mean, by main factor."""
         return {name: means - self.grand_mean for name, means in self.means.items()}
 
-    def size(self, source: str) -> str:
+    def classify(self, source: str) -> str:
         """Classify the effect of a factor as large, medium, small or negligible."""
         omega2 = self.omega2[self.sources.index(source)]
         return next((label for minimum, label in SIZES if omega2 >= minimum), "negligible")
 
-    def ss_of(self, source: str) -> float:
+    def get_ss(self, source: str) -> float:
         """Return the sum of squares of a source."""
         return float(self.ss[self.sources.index(source)])
 
-    def f_of(self, source: str) -> tuple[float, float]:
+    def get_f(self, source: str) -> tuple[float, float]:
         """Return the F of a source, and its p-value."""
         k = self.sources.index(source)
         return float(self.f[k]), float(self.p[k])
@@ -225,7 +225,7 @@ class AnovaTable(Result):
         for source, ss, df, ms, f, p, omega2 in zip(*self._list_columns(), strict=True):
             effect = [""] * 4
             if not np.isnan(f):
-                effect = [f"{f:.4f}", format_pvalue(p), f"{omega2:.4f}", self.size(source)]
+                effect = [f"{f:.4f}", format_pvalue(p), f"{omega2:.4f}", self.classify(source)]
             rows.append([source, f"{ss:.4f}", f"{df:.0f}", format_number(ms), *effect])
         return [Table("", HEAD, rows, (0, 7))]
 

@@ -48,9 +48,9 @@ def compute_variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | st
     is_varying = [np.ptp(column) > 0 for column in columns if column.size]
     reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
-        reason = "which require two systems with three residuals each"
+        reason = "which require two systems or more with at least three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
-        # Residuals of two systems and their topics are each other's negatives.
+        # After effects of topics, the residuals of one system are minus those of the other.
         reason = "as residuals of two systems on the same topics always have equal variances"
     elif not any(is_varying):
         reason = "as no system's residuals vary"
@@ -102,10 +102,8 @@ def compute_normal_medians(n: int) -> Floats:
     return np.asarray(ndtri(positions))
 
 
+# With this many topics, tests of means are robust to non-normality (Mendenhall and Sincich, 2012).
 ENOUGH_TOPICS = 20
-"""With at least this many topics, tests of means are robust to non-normality (Mendenhall and
-Sincich, 2012)."""
-
 MAX_VALUE = 1e300  # sums of larger values may overflow
 
 
@@ -117,24 +115,23 @@ class Assumptions(Result):
     ----------
     normality
         Shapiro and Wilk's test, or D'Agostino and Pearson's for more than 5,000 residuals. None if
-        the test is not possible; `skipped` has the reason, as for the other tests.
+        the test is not possible; `skipped_tests` has the reason, as for the other tests.
     brown_forsythe, bartlett
         Tests of equal variances over systems. Bartlett's test assumes normality.
     additivity
         Tukey's test of non-additivity, with one degree of freedom.
     skewness, kurtosis
-        Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN if all residuals
-        are equal.
-    ordered, quantiles
+        Skewness and excess kurtosis of the residuals: 0 for normal errors, NaN for equal residuals.
+    ordered_residuals, quantiles
         The residuals in ascending order, and the medians of the order statistics of a standard
         normal sample of that size: the points of a quantile-quantile plot.
     variances
         Sample variance of the residuals of each system.
     n_topics, n_systems, alpha
         Number of topics and systems, and the significance level.
-    balanced
+    is_balanced
         Whether every system has a residual for every topic.
-    skipped
+    skipped_tests
         Skipped tests, each with the reason.
     """
 
@@ -152,14 +149,14 @@ class Assumptions(Result):
     additivity: Check | None
     skewness: float
     kurtosis: float
-    ordered: Floats
+    ordered_residuals: Floats
     quantiles: Floats
     variances: Floats
     n_topics: int
     n_systems: int
     alpha: float
-    balanced: bool
-    skipped: tuple[str, ...]
+    is_balanced: bool
+    skipped_tests: tuple[str, ...]
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -168,7 +165,7 @@ class Assumptions(Result):
         return tuple(check for check in tests if check is not None)
 
     @property
-    def violated(self) -> tuple[str, ...]:
+    def violated_assumptions(self) -> tuple[str, ...]:
         """The assumptions that are rejected by a test other than Bartlett's."""
         checks = (check for check in self.checks if check is not self.bartlett)
         return tuple(check.assumption for check in checks if check.pvalue <= self.alpha)
@@ -183,7 +180,7 @@ class Assumptions(Result):
         """
         topics = inflect(self.n_topics, "topic")
         lines = []
-        if NORMAL in self.violated:
+        if NORMAL in self.violated_assumptions:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
                 f"With {topics} a test of means hardly depends on normality, but many tests with"
@@ -193,28 +190,28 @@ class Assumptions(Result):
                 " randomisation test."
             )
             lines.append(f"The errors are not normal ({shape}). {advice}")
-        if EQUAL in self.violated:
+        if EQUAL in self.violated_assumptions:
             advice = (
                 "The Type I errors of the F-test of all systems are then too frequent: use the p"
                 " of System corrected for non-sphericity, above the ANOVA table. For pairs, the"
                 " correction bootstrap-tukey and the test t do not assume equal variances."
-                if self.balanced
+                if self.is_balanced
                 else "With missing scores, unequal variances may change the Type I error rate:"
                 " check the results with a paired test or a randomisation test."
             )
             lines.append(f"The systems differ in variance. {advice}")
-        if ADDITIVE in self.violated:
+        if ADDITIVE in self.violated_assumptions:
             lines.append(
                 "The effects of topics and systems are not additive: differences between systems"
                 " depend on the difficulty of the topic. Transform the scores and check them again,"
                 " or use scores by shard, for which a model can include the interaction."
             )
-        if not self.violated:
+        if not self.violated_assumptions:
             lines.append("No test rejects an assumption at this level.")
         lines.append(
             "Independence of topics, the most important assumption, cannot be checked by residuals."
         )
-        return lines + [f"Skipped: {reason}." for reason in self.skipped]
+        return lines + [f"Skipped: {reason}." for reason in self.skipped_tests]
 
     def _frame(self) -> pl.DataFrame:
         rows = [(*astuple(check), check.pvalue <= self.alpha) for check in self.checks]
@@ -223,7 +220,8 @@ class Assumptions(Result):
 
     def heading(self) -> list[str]:
         sizes = f"{inflect(self.n_topics, 'topic')}, {inflect(self.n_systems, 'system')}"
-        return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
+        rejected = ", ".join(self.violated_assumptions) or "none"
+        return [f"{sizes}; alpha {self.alpha:g}; rejected: {rejected}"]
 
 
 def check_assumptions(
@@ -272,23 +270,23 @@ def check_assumptions(
     Assumptions(50 topics, 4 systems; alpha 0.05; rejected: normal errors, equal variances, ...)
     """
     e, predicted = _check_arrays(residuals, fitted, alpha)
-    flat = e[~np.isnan(e)]
-    ordered = np.sort(flat)
+    flat_residuals = e[~np.isnan(e)]
+    ordered_residuals = np.sort(flat_residuals)
     residuals_by_system = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; powers of very large or small residuals would be out of range.
-    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
-    e, flat = e / unit, flat / unit
+    unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat_residuals).max())[1]), 1023))
+    e, flat_residuals = e / unit, flat_residuals / unit
     predicted = None if predicted is None else predicted / unit
     columns = [column / unit for column in residuals_by_system]
     skewness = kurtosis = np.nan
     reason = "tests of normality and of variances, as all residuals are equal"
     tests: list[Check | str] = [reason] * 3
-    if np.ptp(ordered) > 0:
-        centred = flat - flat.mean()
-        variance = (centred**2).mean()
-        skewness = float((centred**3).mean() / variance**1.5)
-        kurtosis = float((centred**4).mean() / variance**2 - 3)
-        tests = [compute_normality_test(flat), *compute_variance_tests(columns, e)]
+    if np.ptp(ordered_residuals) > 0:
+        centred_residuals = flat_residuals - flat_residuals.mean()
+        variance = (centred_residuals**2).mean()
+        skewness = float((centred_residuals**3).mean() / variance**1.5)
+        kurtosis = float((centred_residuals**4).mean() / variance**2 - 3)
+        tests = [compute_normality_test(flat_residuals), *compute_variance_tests(columns, e)]
     tests.append(compute_additivity_test(e, predicted))
     variances = [
         column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_by_system
@@ -303,14 +301,14 @@ def check_assumptions(
         additivity=additivity,
         skewness=skewness,
         kurtosis=kurtosis,
-        ordered=ordered,
-        quantiles=compute_normal_medians(flat.size),
+        ordered_residuals=ordered_residuals,
+        quantiles=compute_normal_medians(flat_residuals.size),
         variances=np.array(variances),
         n_topics=e.shape[0],
         n_systems=e.shape[1],
         alpha=alpha,
-        balanced=flat.size == e.size,
-        skipped=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
+        is_balanced=flat_residuals.size == e.size,
+        skipped_tests=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),
     )
 
 
@@ -327,9 +325,9 @@ def _check_arrays(
             f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
         )
     for values in (e, predicted):
-        if values is not None and (largest := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
+        if values is not None and (peak := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
             raise CranfieldError(
-                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {largest:g}"
+                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {peak:g}"
             )
     n_residuals = int((~np.isnan(e)).sum())
     if n_residuals < 3:
@@ -339,6 +337,6 @@ def _check_arrays(
     if predicted is not None:
         # Residuals that are rounding errors become 0.
         with np.errstate(over="ignore"):
-            largest = np.nanmax(np.abs(e + predicted), initial=0.0)
-        e = np.where(np.abs(e) <= ROUNDING * largest, 0.0, e)
+            peak = np.nanmax(np.abs(e + predicted), initial=0.0)
+        e = np.where(np.abs(e) <= ROUNDING * peak, 0.0, e)
     return e, predicted

@@ -147,8 +147,9 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         For systems without levels, combinations of levels with no or several systems, no factor
         with two levels, and a factor named `topic`, `error` or `total`.
     CranfieldError
-        For fewer than two topics with a score of every system, infinite scores, or an invalid
-        alpha.
+        For fewer than two topics with a score of every system, or infinite scores.
+    PolicyError
+        For an invalid alpha.
 
     Notes
     -----
@@ -179,8 +180,8 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    finite_scores = as_scores(scores).finite()
-    topic_scores = finite_scores.over_shards()
+    finite_scores = as_scores(scores).check_finite()
+    topic_scores = finite_scores.average_shards()
     levels, notes = _read_levels(factors, topic_scores.systems)
     notes += describe_replicates(finite_scores)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
@@ -247,14 +248,14 @@ def _arrange_cube(
     for k, cell in enumerate(zip(*(levels[name] for name in grid), strict=True)):
         systems_of.setdefault(cell, []).append(k)
     # Stop at the first invalid combination, as there may be far more of them than systems.
-    invalid = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
-    if invalid is None:
-        invalid = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
+    invalid_cell = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
+    if invalid_cell is None:
+        invalid_cell = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
     shape = [len(factor_levels) for factor_levels in grid.values()]
-    if invalid is not None:
-        names_and_levels = zip(grid, invalid, strict=True)
+    if invalid_cell is not None:
+        names_and_levels = zip(grid, invalid_cell, strict=True)
         combination = ", ".join(f"{name} {quote(level)}" for name, level in names_and_levels)
-        names = list_some([quote(systems[k]) for k in systems_of.get(invalid, [])], 3)
+        names = list_some([quote(systems[k]) for k in systems_of.get(invalid_cell, [])], 3)
         count = f"several systems ({names})" if names else "no system"
         sizes = " x ".join(map(str, shape))
         advice = "remove columns that are not factors" + ", or keep one of these" * bool(names)

@@ -25,9 +25,9 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.differences import (
     PAIR_COLUMNS,
     ROUNDING,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     append_values,
     bound_by_t,
     compute_difference_pvalues,
@@ -36,7 +36,7 @@ from cranfield.significance.differences import (
     standardise_difference,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
+from cranfield.significance.registry import CORRECTIONS, Test, TestOptions, find_test, register_test
 from cranfield.tabular import format_pvalue
 
 Function = Callable[[Floats], Floats]
@@ -79,8 +79,7 @@ class GeneralisedLinearModel(Spec):
 
     The family is `quasi-binomial`, with a variance proportional to m (1 - m) for an expected score
     m, or `gaussian`, with constant variance. The link is `logit`; for the quasi-binomial family
-    also `probit`, `cloglog` or `loglog`; for the Gaussian family also `identity`, which is two-way
-    ANOVA.
+    also `probit`, `cloglog` or `loglog`; for the Gaussian family also `identity` (two-way ANOVA).
 
     Examples
     --------
@@ -101,13 +100,13 @@ class GeneralisedLinearModel(Spec):
                 f" {' or '.join(FAMILIES[self.family])}"
             )
 
-    def variance(self, mean: Floats) -> Floats:
+    def compute_variance(self, mean: Floats) -> Floats:
         """Return the variance function: the variance of a score divided by the scale."""
         if self.family == "gaussian":
             return np.ones_like(mean)
         return np.maximum(mean * (1 - mean), MIN_VARIANCE)
 
-    def deviance(self, values: Floats, mean: Floats) -> float:
+    def compute_deviance(self, values: Floats, mean: Floats) -> float:
         """Return the deviance of scores from their expected values."""
         if self.family == "gaussian":
             return float(((values - mean) ** 2).sum())
@@ -140,11 +139,11 @@ class GeneralisedLinearModel(Spec):
         residuals = scores - mean
         residuals[np.abs(residuals) <= ROUNDING] = 0.0
         df = (n_topics - 1.0) * (n_systems - 1)
-        scale = float((residuals**2 / self.variance(mean)).sum()) / df
-        deviance = self.deviance(scores, mean)
+        scale = float((residuals**2 / self.compute_variance(mean)).sum()) / df
+        deviance = self.compute_deviance(scores, mean)
         f = pvalue = np.nan
         if scale > 0:
-            null_deviance = self.deviance(scores, scores.mean(axis=1, keepdims=True))
+            null_deviance = self.compute_deviance(scores, scores.mean(axis=1, keepdims=True))
             # With equal means of systems, rounding may make the difference negative.
             f = max(0.0, null_deviance - deviance) / (n_systems - 1) / scale
             pvalue = float(fdtrc(n_systems - 1, df, f))
@@ -176,7 +175,7 @@ class GeneralisedLinearModel(Spec):
         effects = np.zeros(scores.shape[1])
         for _ in range(MAX_STEPS):
             mean, slope = inverse(eta), derivative(eta)
-            ratio = slope / self.variance(mean)
+            ratio = slope / self.compute_variance(mean)
             weights, residuals = ratio * slope, ratio * (scores - mean)
             topic_weights = weights.sum(axis=1)
             topic_changes = residuals.sum(axis=1) / topic_weights
@@ -214,7 +213,7 @@ def _make_laplacian(weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LinkModel(Model):
+class LinkModel(SystemModel):
     """Effects of systems on the scale of the link; standard errors differ between pairs."""
 
     covariance: Floats  # of the effects, divided by the scale, up to a constant
@@ -239,17 +238,17 @@ class GlmFit:
     pvalue: float
 
 
-@declared_test(
+@register_test(
     "glm",
     aliases=("generalised-linear-model", "generalized-linear-model"),
     spec=GeneralisedLinearModel(),
     family="glm",
-    model=True,
-    bounded=True,
+    has_model=True,
+    requires_bounded_scores=True,
     scale=Scale.RATIO,
     refusal=f"{ERROR_RATES}; use anova-2 with the correction bootstrap-tukey",
 )
-def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Outcome:
+def glm_test(pairs: Pairs, options: TestOptions, spec: GeneralisedLinearModel) -> Outcome:
     r"""Generalised linear model.
 
     asks: Do the effects of the systems differ, after effects of topics, on the scale of the link
@@ -290,7 +289,7 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
 
 
 def correct_testable_pairs(
-    test: Test, correction: str, pairs: Pairs, options: Options
+    test: Test, correction: str, pairs: Pairs, options: TestOptions
 ) -> tuple[Outcome, Floats]:
     """Compare pairs; return the outcome and adjusted p-values, NaN for pairs without a p-value."""
     outcome = test.run(pairs, options)
@@ -314,8 +313,7 @@ class GlmComparison(TableResult):
     model, correction, alpha
         Text form of the model, name of the correction, and significance level.
     n_topics, deviance, scale, df
-        Number of topics of the fit, deviance, estimated scale, and degrees of freedom of the
-        residuals.
+        Number of topics of the fit, deviance, estimated scale, and residual degrees of freedom.
     f, pvalue
         F test that all systems are equal.
     notes
@@ -390,8 +388,7 @@ def compare_glm(
     PolicyError
         For an unknown family, link or correction.
     CranfieldError
-        For scores below 0 or above 1, missing or too few scores, and if the model does not
-        converge.
+        For scores below 0 or above 1, missing or too few scores, or a model that does not converge.
 
     Notes
     -----
@@ -413,7 +410,8 @@ def compare_glm(
     correction_name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = pair_all(inputs.topic_scores), spec.fit(inputs.topic_scores)
-    outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, Options(alpha=alpha))
+    options = TestOptions(alpha=alpha)
+    outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, options)
     used_scores, link_model = inputs.scores, fit.model
     estimates = link_model.subtract(pairs), link_model.estimate_errors(pairs), outcome.statistic
     names = make_pair_frame(used_scores.systems, pairs.first, pairs.second)

@@ -19,9 +19,9 @@ from cranfield.base.parallel import map_in_threads
 from cranfield.base.streams import make_stream
 from cranfield.significance.differences import (
     ROUNDING,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     compute_group_means,
     standardise_difference,
 )
@@ -41,7 +41,7 @@ from cranfield.significance.models.anova_table import (
     compute_sphericity,
     make_table,
 )
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -58,7 +58,7 @@ VARIANCE_RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """Estimated means, the variance of a mean with its degrees of freedom, and components."""
+    """Estimated means, the variance of a mean with its degrees of freedom, and both components."""
 
     mean: Floats
     variance: float
@@ -74,8 +74,7 @@ class RandomGroups:
         e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
 
     Each column has its own mean; all share both variances. After a rotation, the columns are
-    `n_samples` independent samples of this model: one for each column, or one less if rows add up
-    to 0.
+    `n_samples` independent samples of this model: one for each column; one less if rows sum to 0.
     """
 
     def __init__(self, rows: Floats, labels: Indices, n_samples: int, tolerance: float) -> None:
@@ -127,10 +126,10 @@ class RandomGroups:
         if not self.deviations.any():
             return 0.0
         deviance, _ = self._profile(VARIANCE_RATIOS, products)
-        best = int(deviance.argmin())
-        if best == VARIANCE_RATIOS.size - 1:
+        best_index = int(deviance.argmin())
+        if best_index == VARIANCE_RATIOS.size - 1:
             return np.inf
-        low, high = VARIANCE_RATIOS[max(best - 1, 0)], VARIANCE_RATIOS[best + 1]
+        low, high = VARIANCE_RATIOS[max(best_index - 1, 0)], VARIANCE_RATIOS[best_index + 1]
 
         def compute_slope(ratio: float) -> float:
             return float(self._profile(np.array([ratio]), products)[1][0])
@@ -140,7 +139,7 @@ class RandomGroups:
             from scipy.optimize import brentq
 
             return float(brentq(compute_slope, low, high, xtol=1e-300, rtol=1e-14))
-        return float(VARIANCE_RATIOS[best])
+        return float(VARIANCE_RATIOS[best_index])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
         """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
@@ -160,12 +159,12 @@ class RandomGroups:
         """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the error variance is 1."""
         n, p, w, sum_w = self.counts, self.n_samples, weights, weights.sum()
         proportions = w / sum_w
-        centred = products - (products @ proportions)[:, None]
-        centred = centred - proportions @ centred
+        centred_products = products - (products @ proportions)[:, None]
+        centred_products = centred_products - proportions @ centred_products
         # First derivatives of the weights by the variances; derivatives of the deviance by weights.
         jacobian = -np.stack([w**2, w**2 / n])
-        slope = p * (1 / sum_w - 1 / w) + np.diag(centred)
-        hessian = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred / sum_w
+        slope = p * (1 / sum_w - 1 / w) + np.diag(centred_products)
+        hessian = p * (np.diag(1 / w**2) - 1 / sum_w**2) - 2 * centred_products / sum_w
         # Second derivatives of the weights by the variances, times the slope.
         second_order = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
         information = jacobian @ hessian @ jacobian.T + second_order[[[0, 1], [1, 2]]]
@@ -184,23 +183,23 @@ def _sum_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return (weights * squared_distances).sum(axis=1), squared_distances
 
 
-def fit_random_topics_model(values: Floats) -> Model:
-    """Fit the model of random topics, if no cells are missing without the slower table."""
+def fit_random_topics_model(values: Floats) -> SystemModel:
+    """Fit the model of random topics; if no cells are missing, without the slower table."""
     if np.isnan(values).any():
         return fit_random_topics(values)[1]
     return fit_two_way_model(values.mean(axis=2))
 
 
-@declared_test(
+@register_test(
     "random-topics",
     aliases=("mixed", "anova-random"),
     fit=fit_random_topics_model,
     error="two-way ANOVA error of topic means over shards",
-    unequal_variances=True,
-    shards="needed",
+    allows_unequal_variances=True,
+    shards="required",
     **ANOVA,
 )
-def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
+def random_topics_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""ANOVA with random topics.
 
     asks: Do the mean scores of the systems differ by more than the variation of differences
@@ -225,15 +224,15 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
     return compare_by_analysis(fit_random_topics, pairs, options)
 
 
-@declared_test(
+@register_test(
     "anova-3",
     aliases=("md3", "anova-three-way"),
     fit=lambda values: fit_three_way(values)[1],
     samples_topics=False,
-    shards="needed",
+    shards="required",
     **ANOVA,
 )
-def three_way_test(pairs: Pairs, options: Options) -> Outcome:
+def three_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Three-way ANOVA on shards (MD3).
 
     asks: Do the mean scores of the systems on these topics differ, after effects of topics,
@@ -262,8 +261,8 @@ def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
         "the results of this test hold for these topics only, as its error excludes how differences"
         " of systems vary from topic to topic"
     )
-    fixed_f, fixed_p = table.f_of("System")
-    random_f, random_p = fit_random_topics(values)[0].f_of("System")
+    fixed_f, fixed_p = table.get_f("System")
+    random_f, random_p = fit_random_topics(values)[0].get_f("System")
     if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         return (f"{note}; the error of the test random-topics includes this variation",)
     return (
@@ -273,7 +272,7 @@ def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     )
 
 
-def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
+def fit_random_topics(values: Floats) -> tuple[AnovaTable, SystemModel]:
     """Fit the ANOVA with random topics to scores of shape (topics, systems, shards).
 
     A cell of topic and shard has scores of all systems, or is NaN for all. The error of a
@@ -310,7 +309,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         fitted=fitted,
         means={"System": means},
     )
-    # Topics without scores do not count; balanced: all others have the same number of shards.
+    # Balanced: all topics with scores have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
     variance_of_means = float((fit.mean**2).sum()) / (n_systems - 1)
     f = compute_f(variance_of_means, fit.variance)
@@ -331,23 +330,23 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         sphericity=compute_sphericity(contrasts.means, f) if is_balanced else None,
     )
     counts = np.full(n_systems, float(n_topics))
-    return table, Model(means, n_topics * fit.variance, counts, fit.df)
+    return table, SystemModel(means, n_topics * fit.variance, counts, fit.df)
 
 
-@declared_test(
+@register_test(
     "bootstrap-anova",
     aliases=("banova",),
     family="bootstrap",
     symbol="",
-    model=True,
-    random=True,
+    has_model=True,
+    is_random=True,
     samples_topics=False,
-    shards="taken",
+    shards="accepted",
     correction="bh",
     baseline_correction="bh",
     **ERROR_EFFECT,
 )
-def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_anova_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bootstrap ANOVA.
 
     asks: If two systems had the same effect and residuals were drawn anew, how often would their
@@ -405,22 +404,22 @@ class Refits:
     root_ms_errors: Floats  # root of the mean square error of each fit, shape (resamples,)
 
     @classmethod
-    def draw(cls, residuals: Floats, options: Options) -> Refits:
+    def draw(cls, residuals: Floats, options: TestOptions) -> Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
         n_topics, n_systems, n_shards = residuals.shape
-        flat = residuals.ravel()
+        cells = residuals.ravel()
         # Exact for twice the number of terms, so that differences of two sums are exact, too.
-        integers, unit = as_integers(flat, 2 * flat.size)
-        integer_squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        integers, unit = as_integers(cells, 2 * cells.size)
+        integer_squares, square_unit = as_integers((integers * unit) ** 2, cells.size)
         effects = np.empty((n_systems, options.resamples))
         root_ms_errors = np.empty(options.resamples)
-        slices = list(slice_rows(options.resamples, flat.size, DRAWS_PER_BLOCK))
+        slices = list(slice_rows(options.resamples, cells.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
             rng = make_stream(options.seed, k)
             rows = slices[k]
             shape = (rows.stop - rows.start, n_systems, n_topics, n_shards)
-            draws = rng.integers(0, flat.size, size=shape)
+            draws = rng.integers(0, cells.size, size=shape)
             values = integers[draws]
             system_sums = values.sum(axis=(2, 3))
             total_ss = integer_squares[draws].sum(axis=(1, 2, 3)) * square_unit
@@ -432,7 +431,7 @@ class Refits:
                 explained_ss = (
                     sum_exact_squares(values.sum(axis=(1, 3)), unit) / n_systems
                     + sum_exact_squares(system_sums, unit) / n_topics
-                    - sum_exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
+                    - sum_exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / cells.size
                 )
                 df = (n_topics - 1) * (n_systems - 1)
             effects[:, rows] = system_sums.T * (unit / (n_topics * n_shards))

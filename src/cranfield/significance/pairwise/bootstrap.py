@@ -24,13 +24,13 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Level,
-    Model,
     Outcome,
     Pairs,
+    SystemModel,
     orient,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, declared_correction, declared_test
+from cranfield.significance.registry import TestOptions, register_correction, register_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
@@ -48,16 +48,16 @@ from cranfield.significance.resampling import (
 )
 
 
-@declared_test(
+@register_test(
     "bootstrap",
     aliases=("paired-bootstrap", "bootstrap-paired"),
     family="bootstrap",
-    random=True,
+    is_random=True,
     resamples_topics=True,
     correction="bootstrap-max-t",
     baseline_correction="bootstrap-max-t",
 )
-def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Studentised bootstrap test.
 
     asks: If new topics were sampled and the systems did not differ, how often would t be as large
@@ -80,16 +80,16 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return _bootstrap_pairs(pairs, options, is_studentised=True)
 
 
-@declared_test(
+@register_test(
     "bootstrap-shift",
     aliases=("shift-bootstrap",),
     family="bootstrap",
     symbol="",
-    random=True,
+    is_random=True,
     resamples_topics=True,
-    studentised=False,
+    is_studentised=False,
 )
-def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def shift_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Paired bootstrap test by shifting.
 
     asks: If new topics were sampled and the systems did not differ, how often would their means
@@ -114,7 +114,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     return _bootstrap_pairs(pairs, options, is_studentised=False)
 
 
-def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
+def _bootstrap_pairs(pairs: Pairs, options: TestOptions, *, is_studentised: bool) -> Outcome:
     mean, deviation, n_zeros = pairs.compute_moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardise_difference(mean, error)
@@ -144,7 +144,12 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
 
 
 def bound_by_resamples(
-    pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
+    pairs: Pairs,
+    mean: Floats,
+    error: Floats,
+    options: TestOptions,
+    is_studentised: bool,
+    level: Level,
 ) -> Bounds:
     """Return intervals by the resamples of the test."""
     # Resamples are drawn again, since they need far more memory than scores.
@@ -153,35 +158,35 @@ def bound_by_resamples(
 
 
 def make_resampler(
-    pairs: Pairs, options: Options, is_studentised: bool
+    pairs: Pairs, options: TestOptions, is_studentised: bool
 ) -> Callable[[Pairs], Floats]:
     """Draw topics; return a function that computes resampled t or means of a block of pairs."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     # A resample without variation is not discarded: it counts as extreme.
-    extreme = -np.inf if options.alternative == "less" else np.inf
+    extreme_value = -np.inf if options.alternative == "less" else np.inf
 
     def resample(block: Pairs) -> Floats:
         means, variances = CentredPairs(block).rows.compute_moments(counts)
         if not is_studentised:
             return means
         variances /= pairs.n_topics
-        return np.where(variances == 0, extreme, studentise(means, variances))
+        return np.where(variances == 0, extreme_value, studentise(means, variances))
 
     return resample
 
 
-@declared_test(
+@register_test(
     "bootstrap-median",
     family="medians",
     symbol="",
     effect_unit="IQR",
-    random=True,
+    is_random=True,
     resamples_topics=True,
-    studentised=False,
+    is_studentised=False,
     correction="bootstrap-max",
     baseline_correction="bootstrap-max",
 )
-def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
+def bootstrap_median_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Bootstrap test of medians.
 
     asks: If new topics were sampled and the systems had the same median score, how often would
@@ -203,37 +208,37 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
         in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n), or 2^-n
         in a one-sided test.
     """
-    centred = resample_medians(pairs, options)
+    errors = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
-    model = Model(
+    model = SystemModel(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
     )
     difference = model.subtract(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     n_extreme = count_extreme(
-        pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
+        pairs, difference, lambda block: block.subtract(errors), options, rtol=RELATIVE_TOLERANCE
     )
     _, _, n_zeros = pairs.compute_moments()
-    smallest = compute_min_flip_pvalue(pairs.n_topics, options)
+    min_pvalue = compute_min_flip_pvalue(pairs.n_topics, options)
     return Outcome(
         statistic=difference,
-        pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), smallest),
+        pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), min_pvalue),
         effect=standardise_difference(difference, (third_quartile - first_quartile).mean()),
         interval=partial(
             bound_by_sign_flips,
-            partial(bound_median, pairs, difference, centred, options),
-            smallest,
+            partial(bound_median, pairs, difference, errors, options),
+            min_pvalue,
             options,
         ),
         n=np.full(len(pairs), pairs.n_topics),
         n_zeros=n_zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
-        smallest_pvalues=np.full(len(pairs), smallest),
+        smallest_pvalues=np.full(len(pairs), min_pvalue),
     )
 
 
-def resample_medians(pairs: Pairs, options: Options) -> Floats:
+def resample_medians(pairs: Pairs, options: TestOptions) -> Floats:
     """Return resampled medians minus the medians of the sample, shape (systems, resamples)."""
     counts = draw_topic_counts(options.resamples, pairs.n_topics, options.seed)
     middle_ranks = (pairs.n_topics + 1) // 2, pairs.n_topics // 2 + 1
@@ -241,8 +246,8 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
         cumulative = np.cumsum(counts[:, order], axis=1)
-        ascending = scores[order]
-        lower, upper = (ascending[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
+        ascending_scores = scores[order]
+        lower, upper = (ascending_scores[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
         return np.asarray((lower + upper) / 2 - np.median(scores))
 
     columns = list(np.ascontiguousarray(pairs.values.T))
@@ -250,13 +255,13 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
 
 
 def bound_median(
-    pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
+    pairs: Pairs, difference: Floats, errors: Floats, options: TestOptions, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
     rank = find_bound_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
     for rows, block in pairs.iterate_blocks(options.resamples):
-        draws = np.sort(orient(block.subtract(centred), options.alternative))
+        draws = np.sort(orient(block.subtract(errors), options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
         half_width[rows] = np.where(rank[rows] >= 1, quantile / (1 - RELATIVE_TOLERANCE), np.inf)
@@ -264,17 +269,17 @@ def bound_median(
 
 
 def bound_by_sign_flips(
-    interval: IntervalFunction, smallest: float, options: Options, level: Level
+    interval: IntervalFunction, min_pvalue: float, options: TestOptions, level: Level
 ) -> Bounds:
     """Return unbounded intervals where the smallest p-value of sign flips is not significant."""
     low, high = interval(level)
     tail = (1 - np.asarray(level)) / (1 if options.is_two_sided else 2)
-    is_possible = smallest <= tail * (1 + 1e-9)
+    is_possible = min_pvalue <= tail * (1 + 1e-9)
     return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
 
 
-@declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
-def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
+@register_correction("bootstrap-max", families=("medians",), resamples_topics=True, is_random=True)
+def bootstrap_max(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     r"""bootstrap distribution of the largest difference.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
@@ -282,15 +287,15 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     assumes: topics are a random sample of at least a dozen
     source: Westfall and Young (1993)
     """
-    centred = resample_medians(pairs, options)
-    maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
-    difference, smallest = outcome.statistic, compute_min_flip_pvalue(pairs.n_topics, options)
+    errors = resample_medians(pairs, options)
+    maxima = np.sort(find_largest_difference(pairs, errors, options.alternative))
+    difference, min_pvalue = outcome.statistic, compute_min_flip_pvalue(pairs.n_topics, options)
     pvalue = compute_max_statistic_pvalues(orient(difference, options.alternative), maxima)
     interval = partial(bound_simultaneously, difference, 1.0, maxima, options)
     return replace(
         outcome,
-        pvalue=np.maximum(pvalue, smallest),
-        interval=partial(bound_by_sign_flips, interval, smallest, options),
+        pvalue=np.maximum(pvalue, min_pvalue),
+        interval=partial(bound_by_sign_flips, interval, min_pvalue, options),
         interval_kind=ALL_PAIRS,
     )
 
@@ -299,15 +304,15 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 INTERVAL_KEY = 0
 
 
-@declared_test(
+@register_test(
     "bootstrap-unpaired",
     aliases=("unpaired-bootstrap",),
     family="bootstrap",
     symbol="",
-    paired=False,
-    random=True,
+    is_paired=False,
+    is_random=True,
 )
-def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
+def unpaired_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Unpaired bootstrap test.
 
     asks: If the scores of the two systems were drawn from their pooled scores, how often would
@@ -365,7 +370,7 @@ def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
 
 
 def make_pooled_resampler(
-    integers: Floats, n: int, m: int, options: Options, stream_key: int
+    integers: Floats, n: int, m: int, options: TestOptions, stream_key: int
 ) -> Callable[[Pairs], Floats]:
     """Draw n and m scores from the pooled scores of two systems, x* and y*.
 
@@ -390,7 +395,7 @@ def make_pooled_resampler(
     return lambda block: first_sums[block.first] + second_sums[block.second]
 
 
-def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_by_welch(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
     values, sizes = sort_missing_last(pairs.values)
     n_systems, resamples = values.shape[1], options.resamples
@@ -401,14 +406,14 @@ def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
         n = int(sizes[system])
         scores = values[:n, system]
         noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), MIN_DIFFERENCE)
-        centred = scores - scores.mean()
-        if np.abs(centred).max() <= noise:
-            centred = np.zeros(n)
-        observed_squared_errors[system] = centred @ centred / (n - 1) / n
+        centred_scores = scores - scores.mean()
+        if np.abs(centred_scores).max() <= noise:
+            centred_scores = np.zeros(n)
+        observed_squared_errors[system] = centred_scores @ centred_scores / (n - 1) / n
         # One random stream for each system, so that results do not depend on threads.
         rng = make_stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(rng, resamples, n):
-            mean, variance = CentredRows(centred[None], noise).compute_moments(counts)
+            mean, variance = CentredRows(centred_scores[None], noise).compute_moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     map_in_threads(resample_system, list(range(n_systems)), options.jobs)

@@ -24,7 +24,7 @@ from cranfield.significance.differences import (
     select_by_rank,
     standardise_difference,
 )
-from cranfield.significance.registry import Options, TestInfo, declared_test
+from cranfield.significance.registry import TestInfo, TestOptions, register_test
 from cranfield.significance.resampling import (
     as_integers,
     compute_min_flip_pvalue,
@@ -40,21 +40,22 @@ STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
 
 
 def apply_exact_permutations(
-    outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
+    outcome: Outcome, pairs: Pairs, info: TestInfo, options: TestOptions
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
 
-    This replaces results with an infinite t, and in other paired tests the results of a pair of
-    systems with the same score on every topic, unless the pairs share an error.
+    This replaces the results of tests that divide by a standard error of 0, and, in paired tests
+    without a common error, the results of two systems with the same score on every topic.
     """
     is_constant = _find_constant(outcome, pairs, info)
-    if info.paired and not info.model:
+    if info.is_paired and not info.has_model:
         is_constant |= _find_equal(outcome, pairs)
     if not is_constant.any():
         return outcome
-    exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
+    exact_pvalues = _compute_exact_pvalues(pairs, info.is_paired, options)
     difference = pairs.compute_mean_differences(np.nanmean(pairs.values, axis=0))
-    notes = describe_constants(int((is_constant & (difference != 0)).sum()), is_paired=info.paired)
+    n_constant = int((is_constant & (difference != 0)).sum())
+    notes = describe_constants(n_constant, is_paired=info.is_paired)
     pvalue, interval = replace_constant_results(
         outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
@@ -95,13 +96,13 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     """Return a mask of the pairs without a standard error, of tests that divide by it."""
     if info.family not in STUDENTISED_FAMILIES:
         return np.zeros(len(pairs), dtype=bool)
-    if info.model:
-        # The common error is 0 only if no difference varies; a table may test by another error.
+    if info.has_model:
+        # The common error is 0 only if no difference varies; a test without a model has a table.
         has_model, table = outcome.model is not None, outcome.table
         if has_model or table is None:
             return np.full(len(pairs), outcome.required_model.error_variance == 0)
         return np.full(len(pairs), table.ms_error == 0)
-    if not info.paired:
+    if not info.is_paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
         is_varying = ranges > pairs.rounding.max(initial=0.0)
         return np.asarray(~(is_varying[pairs.first] | is_varying[pairs.second]))
@@ -109,7 +110,7 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> Floats:
+def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: TestOptions) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if is_paired:
         return np.full(len(pairs), compute_min_flip_pvalue(pairs.n_topics, options))
@@ -119,8 +120,8 @@ def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> F
     return np.asarray(np.where(options.is_two_sided & (n == m), 2.0, 1.0) / n_permutations)
 
 
-@declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
-def t_test(pairs: Pairs, options: Options) -> Outcome:
+@register_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
+def t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Paired t-test.
 
     asks: Does the mean of the per-topic differences differ from zero?
@@ -147,8 +148,10 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     return make_t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
 
 
-@declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
-def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
+@register_test(
+    "t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", is_paired=False
+)
+def unpaired_t_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Two-sample t-test (Student).
 
     asks: Do the mean scores of two systems differ, whatever their topics?
@@ -170,8 +173,8 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     return _compare_unpaired(pairs, options, is_pooled=True)
 
 
-@declared_test("welch", aliases=("welch-t",), family="t", paired=False)
-def welch_test(pairs: Pairs, options: Options) -> Outcome:
+@register_test("welch", aliases=("welch-t",), family="t", is_paired=False)
+def welch_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Welch's t-test.
 
     asks: Do the mean scores of two systems differ, whatever their topics?
@@ -189,13 +192,13 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     return _compare_unpaired(pairs, options, is_pooled=False)
 
 
-def _compare_unpaired(pairs: Pairs, options: Options, *, is_pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: TestOptions, *, is_pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
-    centred = pairs.values - mean
-    largest = np.nanmax(np.abs(pairs.values), axis=0)
-    is_constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
-    ss = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
+    centred_scores = pairs.values - mean
+    largest_scores = np.nanmax(np.abs(pairs.values), axis=0)
+    is_constant = np.nanmax(np.abs(centred_scores), axis=0) <= ROUNDING * largest_scores
+    ss = np.where(is_constant, 0.0, np.nansum(centred_scores**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = counts[i], counts[j]
     difference = pairs.compute_mean_differences(mean)
@@ -225,16 +228,16 @@ MAX_SUBSET_TOPICS = 16  # largest number of topics for intervals that use all su
 MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for such intervals, a few seconds
 
 
-@declared_test(
+@register_test(
     "randomisation",
     aliases=("randomization", "permutation", "fisher"),
     family="randomisation",
     symbol="",
-    unequal_variances=True,
-    random=True,
+    allows_unequal_variances=True,
+    is_random=True,
     correction="randomised-tukey",
 )
-def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
+def randomisation_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Randomisation test (Fisher).
 
     asks: If the labels of the two systems were swapped at random on each topic, how often would the
@@ -272,10 +275,10 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         integers, _ = as_integers(pairs.values, 2 * n)
         # The sum of a pair's signed differences is the difference of the systems' signed sums.
         sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
-        observed = pairs.subtract(integers.sum(axis=0))
+        observed_sums = pairs.subtract(integers.sum(axis=0))
         # Sums that differ by less than the rounding of their terms are equal.
         n_extreme = count_extreme(
-            pairs, observed, lambda block: block.subtract(sums), options, atol=2.0 * n
+            pairs, observed_sums, lambda block: block.subtract(sums), options, atol=2.0 * n
         )
         pvalue = estimate_pvalues(n_extreme, options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
@@ -290,7 +293,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
+def is_enumerable(pairs: Pairs, n_zeros: Indices, options: TestOptions) -> bool:
     """Return True if the randomisation test enumerates all assignments."""
     n = int((pairs.n_topics - n_zeros).max(initial=0))
     if options.exact and n > MAX_EXACT:
@@ -303,7 +306,7 @@ def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
     return n <= MAX_EXACT and len(pairs) * 2 ** ((n + 1) // 2) <= MAX_HALF_SUMS
 
 
-def enumerate_pvalues(pairs: Pairs, options: Options) -> Floats:
+def enumerate_pvalues(pairs: Pairs, options: TestOptions) -> Floats:
     """Return exact p-values over all 2^n assignments, from the signed sums of both topic halves."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
@@ -343,14 +346,15 @@ def _count_reaching_pairs(first: Floats, second: Floats, threshold: Floats) -> F
     return np.asarray(float(size) * second.shape[1] - n_too_small)
 
 
-def bound_by_subsets(pairs: Pairs, options: Options, has_all_subsets: bool, level: Level) -> Bounds:
+def bound_by_subsets(
+    pairs: Pairs, options: TestOptions, has_all_subsets: bool, level: Level
+) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
     If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
     large if and only if the mean of the subset is at most the shift. In a two-sided test, it
     becomes at most minus the observed sum if and only if the mean of the other topics is at most
-    the shift. A bound is the mean of a certain rank, over all subsets (`has_all_subsets`) or those
-    drawn.
+    the shift. A bound is the mean of a certain rank among all subsets, or among drawn subsets.
     """
     n = pairs.n_topics
     low, high = make_infinite_bounds(len(pairs))

@@ -27,12 +27,12 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_tail_pvalues,
-    double_mid_ranks,
     encode_scores,
     make_infinite_bounds,
     orient,
+    rank_rows,
 )
-from cranfield.significance.registry import Options, declared_test
+from cranfield.significance.registry import TestOptions, register_test
 
 
 def compute_binomial_pvalues(
@@ -85,10 +85,10 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool 
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
-    undecided = np.flatnonzero((rank >= 0) & (rank < n_between))
+    open_rows = np.flatnonzero((rank >= 0) & (rank < n_between))
     # The largest number of sums between the bounds of a row bounds the memory of a slice.
-    for rows in slice_rows(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
-        indices = undecided[rows]
+    for rows in slice_rows(open_rows.size, int(n_between[open_rows].max(initial=0)), BLOCK_VALUES):
+        indices = open_rows[rows]
         out[indices] = tables.select_between(indices, start[indices], end[indices], rank[indices])
     return out
 
@@ -163,10 +163,10 @@ SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
 MAX_EXACT = 500  # largest number of topics of the exact test, as the normal is then as accurate
 
 
-@declared_test(
+@register_test(
     "signed-rank", aliases=("wilcoxon", "wilcoxon-signed-rank"), family="order", symbol="W+"
 )
-def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
+def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Wilcoxon signed rank test.
 
     asks: Do the differences in favour of one system have larger ranks than those against it?
@@ -216,13 +216,13 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
 class _SignedRanks:
     """Signed ranks of the nonzero differences of each pair."""
 
-    def __init__(self, differences: Floats, rounding: Floats, options: Options) -> None:
+    def __init__(self, differences: Floats, rounding: Floats, options: TestOptions) -> None:
         is_zero = differences == 0
         self.n = n = (~is_zero).sum(axis=1)
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
         # Twice the mid-ranks of absolute differences, which are ascending integers.
-        self.ranks, tie_terms = double_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        self.ranks, tie_terms = rank_rows(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
         self.plus = (self.ranks * is_win).sum(axis=1)
@@ -248,7 +248,7 @@ class _SignedRanks:
 
     def find_largest_rejected(self, tail: Floats) -> Indices:
         """Return the largest rejected sum of doubled ranks, by tail probability; -1 for none."""
-        largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
+        largest_sums = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
             cdf, pattern = self._compute_distributions()
             thresholds = tail[self.is_exact, None] * SLACK
@@ -258,8 +258,8 @@ class _SignedRanks:
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
                 # Where the CDF is constant, only the first sum is possible.
                 exact_sums.append(np.where(largest_p[:, 0] < 0, -1, (p < largest_p).sum(axis=1)))
-            largest[self.is_exact] = np.concatenate(exact_sums)
-        return np.where(self.n > 0, largest, -1)
+            largest_sums[self.is_exact] = np.concatenate(exact_sums)
+        return np.where(self.n > 0, largest_sums, -1)
 
     def _compute_distributions(self) -> tuple[Floats, Indices]:
         """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
@@ -284,36 +284,36 @@ def _count_ties(ranks: Floats) -> Indices:
 
 def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     """Return P(S <= s), where S adds each integer with probability 1/2; shape (patterns, s)."""
-    largest = int(patterns.sum(axis=1).max(initial=0))
-    out = np.empty((len(patterns), largest + 1))
-    for rows in slice_rows(len(patterns), largest + 1, BLOCK_VALUES):
+    max_sum = int(patterns.sum(axis=1).max(initial=0))
+    out = np.empty((len(patterns), max_sum + 1))
+    for rows in slice_rows(len(patterns), max_sum + 1, BLOCK_VALUES):
         block = patterns[rows]
         # The left half stays 0: it has the probabilities of negative sums.
-        p = np.zeros((len(block), 2 * largest + 1))
-        p[:, largest] = 1.0
-        columns = np.arange(largest, 2 * largest + 1)
+        p = np.zeros((len(block), 2 * max_sum + 1))
+        p[:, max_sum] = 1.0
+        columns = np.arange(max_sum, 2 * max_sum + 1)
         for integers in block.T:
             shifted = columns - integers[:, None]
-            p[:, largest:] = (p[:, largest:] + np.take_along_axis(p, shifted, axis=1)) / 2
-        out[rows] = np.minimum(1.0, np.cumsum(p[:, largest:], axis=1))
+            p[:, max_sum:] = (p[:, max_sum:] + np.take_along_axis(p, shifted, axis=1)) / 2
+        out[rows] = np.minimum(1.0, np.cumsum(p[:, max_sum:], axis=1))
     return out
 
 
-def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         differences = block.compute_differences()
         signed = _SignedRanks(differences, block.rounding, options)
-        rejected = signed.find_largest_rejected(tails[rows])
-        indices = np.flatnonzero(rejected >= 0)
-        rank, selected, rounding = rejected[indices], differences[indices], block.rounding[indices]
+        max_sums = signed.find_largest_rejected(tails[rows])
+        indices = np.flatnonzero(max_sums >= 0)
+        rank, d, rounding = max_sums[indices], differences[indices], block.rounding[indices]
         plus = signed.plus[indices]
         minus = signed.total[indices] - plus
         for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
-            ascending = np.sort(np.where(selected == 0, np.inf, sign * selected), axis=1)
-            averages = select_kth_sum(ascending, ascending, rank // 2, is_triangle=True) / 2
+            x = np.sort(np.where(d == 0, np.inf, sign * d), axis=1)
+            averages = select_kth_sum(x, x, rank // 2, is_triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
             bound = np.where(
                 opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
@@ -324,16 +324,16 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
 
-@declared_test(
+@register_test(
     "sign",
     family="order",
     symbol="S",
     scale=Scale.ORDINAL,
-    within_topics=True,
-    always_exact=True,
-    threshold=True,
+    is_within_topics=True,
+    is_always_exact=True,
+    has_threshold=True,
 )
-def sign_test(pairs: Pairs, options: Options) -> Outcome:
+def sign_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Sign test.
 
     asks: Does one system score higher on more topics than the other?
@@ -373,14 +373,14 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _compute_differences(pairs: Pairs, options: Options) -> Floats:
+def _compute_differences(pairs: Pairs, options: TestOptions) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
     differences = pairs.compute_differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
     return differences
 
 
-def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_median(pairs: Pairs, options: TestOptions, level: Level) -> Bounds:
     """Return the interval of the median of nonzero differences, by inverting the sign test."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
@@ -393,24 +393,24 @@ def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
         # The number of differences below the lower bound is the largest rejected number of losses.
         rank = (cdf[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
         is_finite = (rank >= 0) & (n > 0)
-        ascending = np.sort(np.where(differences == 0, np.inf, differences), axis=1)[is_finite]
+        x = np.sort(np.where(differences == 0, np.inf, differences), axis=1)[is_finite]
         ranks = np.stack([rank, n - 1 - rank], axis=1)[is_finite]
-        low[rows][is_finite], high[rows][is_finite] = np.take_along_axis(ascending, ranks, axis=1).T
+        low[rows][is_finite], high[rows][is_finite] = np.take_along_axis(x, ranks, axis=1).T
     return low, high
 
 
 MAX_EXACT_RANK_SUM = 200  # largest number of scores of two systems for the exact distribution
 
 
-@declared_test(
+@register_test(
     "rank-sum",
     aliases=("mann-whitney", "u-test", "wilcoxon-rank-sum"),
     family="order",
     symbol="U",
     scale=Scale.ORDINAL,
-    paired=False,
+    is_paired=False,
 )
-def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
+def rank_sum_test(pairs: Pairs, options: TestOptions) -> Outcome:
     r"""Wilcoxon rank sum test (Mann-Whitney U).
 
     asks: Does a score of one system tend to be higher than a score of the other, whatever their
@@ -442,7 +442,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, tie_terms = double_mid_ranks(
+        ranks, tie_terms = rank_rows(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
@@ -478,7 +478,9 @@ def _compute_normal_pvalues(
     return compute_tail_pvalues(ndtr(-z), alternative)
 
 
-def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
+def _compute_exact_pvalues(
+    ranks: Floats, n: Indices, rank_sum: Floats, options: TestOptions
+) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     rows = np.column_stack([n, ranks]).astype(np.intp)
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)
@@ -497,7 +499,7 @@ def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
     # Missing scores become infinite, so that sums with them are the largest.
-    ascending, ascending_negative = (
+    x, minus_x = (
         np.sort(np.nan_to_num(signed, nan=np.inf), axis=0).T for signed in (values, -values)
     )
     n, m = counts[pairs.first], counts[pairs.second]
@@ -506,8 +508,8 @@ def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
-        low[rows.start + indices] = select_kth_sum(ascending[i], ascending_negative[j], k)
-        high[rows.start + indices] = 0.0 - select_kth_sum(ascending_negative[i], ascending[j], k)
+        low[rows.start + indices] = select_kth_sum(x[i], minus_x[j], k)
+        high[rows.start + indices] = 0.0 - select_kth_sum(minus_x[i], x[j], k)
     return low, high
 
 

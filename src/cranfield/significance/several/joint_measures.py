@@ -49,7 +49,13 @@ from cranfield.significance.prepare import (
     prepare_scores,
     transform_scores,
 )
-from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
+from cranfield.significance.registry import (
+    CORRECTIONS,
+    DEFAULT_CORRECTION,
+    RESAMPLES,
+    TestOptions,
+    find_test,
+)
 from cranfield.significance.resampling import compute_min_flip_pvalue, replace_constant_results
 from cranfield.tabular import Table
 
@@ -103,7 +109,7 @@ class JointComparison(Result, ProseMixin):
         ),
         **declare_bounds(
             "confidence interval, simultaneous for all pairs and measures",
-            "; null if the interval would contradict the test decision",
+            "; NaN if it would contradict the test decision",
         ),
         "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
         "verdict": Column(
@@ -143,7 +149,7 @@ class JointComparison(Result, ProseMixin):
         sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
         return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
 
-    def counts(self) -> pl.DataFrame:
+    def count_measures(self) -> pl.DataFrame:
         """Count, by pair, the measures by which the first system is `better` and `worse`."""
         better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
         return self._name_pairs().with_columns(better=better, worse=worse)
@@ -158,7 +164,7 @@ class JointComparison(Result, ProseMixin):
         return make_pair_frame(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        better, worse = (self.counts()[name].to_numpy() for name in ("better", "worse"))
+        better, worse = (self.count_measures()[name].to_numpy() for name in ("better", "worse"))
         n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
         is_unanimous = np.maximum(better, worse) == n_measures
         is_contradictory = (better > 0) & (worse > 0)
@@ -189,7 +195,7 @@ def compare_measures(
     evaluation: Mapping[str, Any],
     *,
     baseline: str | Sequence[str] | None = None,
-    correction: str = RECOMMENDED,
+    correction: str = DEFAULT_CORRECTION,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: int = RESAMPLES,
@@ -247,7 +253,7 @@ def compare_measures(
     >>> compare_measures(evaluation).verdicts.tolist()
     [[0, 0], [1, 0], [1, 0]]
     """
-    options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
+    options = TestOptions(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     scores_by_measure, notes = complete_scores(
         align_scores(_check_evaluation(evaluation)), missing or "error"
     )
@@ -308,7 +314,7 @@ def _compare_jointly(
     pairs_by_measure: Mapping[str, Pairs],
     systems: Sequence[str],
     correction: str,
-    options: Options,
+    options: TestOptions,
 ) -> tuple[list[Floats], list[str]]:
     """Return differences, p-values and bounds of the pairs of all measures, and notes."""
     pairs_of_families = [*pairs_by_measure.values()]
@@ -338,9 +344,9 @@ def _compare_jointly(
     # P-values of constant differences do not depend on the seed.
     random_pvalues = np.where(is_constant, np.nan, pvalues)
     notes += describe_borderline(random_pvalues, np.ones(pvalues.size), name_comparison, options)
-    smallest = float(compute_smallest_pvalue(maxima)[0])
-    if min(smallest, pvalues.min()) > options.alpha:
-        notes.append(describe_unreachable(smallest, n_topics, options))
+    smallest_pvalue = float(compute_smallest_pvalue(maxima)[0])
+    if min(smallest_pvalue, pvalues.min()) > options.alpha:
+        notes.append(describe_unreachable(smallest_pvalue, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name
@@ -354,13 +360,13 @@ def _compare_jointly(
 
 
 def _resample_families(
-    pairs_of_families: Sequence[Pairs], correction: str, options: Options
+    pairs_of_families: Sequence[Pairs], correction: str, options: TestOptions
 ) -> tuple[Sequence[PooledErrors | CentredPairs], Floats, Floats]:
     """Return a family for the pairs of each measure, p-values, and the maxima of resamples."""
     if correction == "bootstrap-tukey":
-        pooled = [PooledErrors(pairs) for pairs in pairs_of_families]
-        maxima = resample_maxima(pooled, options)
-        t = np.abs(np.concatenate([family.t for family in pooled]))
-        return pooled, compute_max_statistic_pvalues(t, maxima), maxima
-    centred = [CentredPairs(pairs) for pairs in pairs_of_families]
-    return centred, *step_down(centred, options)
+        pooled_families = [PooledErrors(pairs) for pairs in pairs_of_families]
+        maxima = resample_maxima(pooled_families, options)
+        t = np.abs(np.concatenate([family.t for family in pooled_families]))
+        return pooled_families, compute_max_statistic_pvalues(t, maxima), maxima
+    centred_families = [CentredPairs(pairs) for pairs in pairs_of_families]
+    return centred_families, *step_down(centred_families, options)

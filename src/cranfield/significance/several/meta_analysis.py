@@ -37,7 +37,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.effects import compute_bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
-from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
+from cranfield.significance.registry import CORRECTIONS, RESAMPLES, TestOptions, find_test
 
 ArrayFunction = Callable[[Floats], Floats]
 
@@ -184,12 +184,12 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
-    best = np.empty(len(y), dtype=np.intp)
+    best_index = np.empty(len(y), dtype=np.intp)
     for rows in slice_rows(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK_VALUES):
         log_likelihood = _compute_log_likelihood(
             z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None]
         )
-        best[rows] = log_likelihood.argmax(axis=1)
+        best_index[rows] = log_likelihood.argmax(axis=1)
 
     def compute_slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
@@ -198,8 +198,8 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (sum_of_weights - sum_of_squares / sum_of_weights))
 
-    low = LIKELIHOOD_GRID[np.maximum(best - 1, 0)]
-    high = LIKELIHOOD_GRID[np.minimum(best + 1, LIKELIHOOD_GRID.size - 1)]
+    low = LIKELIHOOD_GRID[np.maximum(best_index - 1, 0)]
+    high = LIKELIHOOD_GRID[np.minimum(best_index + 1, LIKELIHOOD_GRID.size - 1)]
     return np.asarray(np.where(span > 0, _find_root(compute_slope, low, high) * unit**2, 0.0))
 
 
@@ -263,7 +263,7 @@ class CommonPairs:
         """Return the number of pairs."""
         return int(self.first.size)
 
-    def frame(self) -> pl.DataFrame:
+    def make_frame(self) -> pl.DataFrame:
         """Return the names of both systems, a row for each pair."""
         return make_pair_frame(self.systems, self.first, self.second)
 
@@ -304,7 +304,7 @@ def match_pairs(
     if not has_pair.any():
         raise CranfieldError("no collection has scores of both systems of a pair to compare")
     notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
-    notes += dict.fromkeys(note for s in scores_of.values() for note in s.direction_notes())
+    notes += dict.fromkeys(note for s in scores_of.values() for note in s.get_direction_notes())
     for name, scores in scores_of.items():
         if missing_systems := [quote(s) for s in systems if s not in scores.systems]:
             notes.append(f"{name} lacks {list_some(missing_systems, 5)}")
@@ -347,8 +347,7 @@ class MetaAnalysis(Result):
     interval_kind
         Whether the intervals are simultaneous.
     prediction
-        Prediction interval of the true difference on another collection, with probability 1 -
-        alpha, by pair.
+        Prediction interval, at 1 - alpha, of the true difference on another collection, by pair.
     notes
         Notes on systems that collections lack, and on excluded topics, pairs and collections.
     """
@@ -366,10 +365,10 @@ class MetaAnalysis(Result):
             "; infinite with fewer than two collections",
             prefix="predicted ",
         ),
-        "tau": Column("Standard deviation of true differences between collections; null if Q is."),
-        "I^2": Column("Proportion of the variance that is between collections; null if Q is."),
+        "tau": Column("SD of the true differences between collections; null if Q is null."),
+        "I^2": Column("Proportion of the variance that is between collections; null if Q is null."),
         "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
-        "p of Q": Column("p-value of Q; null if Q is.", pvalue=True),
+        "p of Q": Column("p-value of Q; null if Q is null.", pvalue=True),
     }
 
     pairs: CommonPairs
@@ -399,9 +398,9 @@ class MetaAnalysis(Result):
         estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
         heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
         values = pooled.n_collections, *estimates, *heterogeneity
-        return append_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
+        return append_values(self.pairs.make_frame(), self.columns, *values).fill_nan(None)
 
-    def by_collection(self) -> pl.DataFrame:
+    def tabulate_collections(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
         Weights are those of the pooled difference; collections that it excludes are omitted.
@@ -411,7 +410,7 @@ class MetaAnalysis(Result):
         weight /= np.nansum(weight, axis=1, keepdims=True)
         row, collection = np.nonzero(~np.isnan(weight))
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
-        return self.pairs.frame()[row].with_columns(
+        return self.pairs.make_frame()[row].with_columns(
             pl.Series("collection", self.pairs.names, dtype=pl.String).gather(collection),
             pl.Series("topics", self.pairs.n_topics, dtype=pl.Int64).gather(collection),
             **{name: pl.Series(values[row, collection]) for name, values in columns.items()},
@@ -488,8 +487,7 @@ def meta_analysis(
         the classical one, from the weights alone; `normal`: the classical one with the normal
         distribution, which has too many Type I errors with few collections.
     correction
-        Correction of p-values for multiple pairs: `none`, `bonferroni`, `sidak`, `holm`, `hommel`,
-        `bh` or `by`.
+        Correction for pairs: `none`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh` or `by`.
     alpha
         Significance level.
     missing
@@ -500,8 +498,7 @@ def meta_analysis(
     Raises
     ------
     PolicyError
-        For an unknown option or baseline, fewer than two collections, or measures that cannot be
-        pooled.
+        For an invalid option, fewer than two collections, or measures that cannot be pooled.
     CranfieldError
         For missing or infinite scores, and if no collection has both systems of a pair.
 
@@ -528,16 +525,16 @@ def meta_analysis(
             f"correction {adjustment.name} cannot be combined with a meta-analysis; use one of:"
             f" {supported}"
         )
-    options = Options(alpha=alpha, resamples=resamples, seed=seed)
-    common = match_pairs(collections, baseline, missing)
-    if not standardised and len({*common.measures}) > 1:
-        names = ", ".join(map(quote, dict.fromkeys(common.measures)))
+    options = TestOptions(alpha=alpha, resamples=resamples, seed=seed)
+    common_pairs = match_pairs(collections, baseline, missing)
+    if not standardised and len({*common_pairs.measures}) > 1:
+        names = ", ".join(map(quote, dict.fromkeys(common_pairs.measures)))
         raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
-    topics = np.array(common.n_topics)
+    topics = np.array(common_pairs.n_topics)
     # The bias correction of standardised differences requires three topics.
-    has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
-    difference = np.where(has_error, common.mean, np.nan)
-    deviation = np.where(has_error, common.deviation, np.nan)
+    has_error = (common_pairs.deviation > 0) & (topics > (2 if standardised else 1))
+    difference = np.where(has_error, common_pairs.mean, np.nan)
+    deviation = np.where(has_error, common_pairs.deviation, np.nan)
     if standardised:
         difference *= compute_bias_correction(topics - 1.0) / deviation
         standard_error = np.sqrt(1 / topics + difference**2 / (2 * topics))
@@ -557,10 +554,10 @@ def meta_analysis(
     t = standardise_difference(pooled.estimate, pooled.error)
     pvalue = np.where(is_pooled, compute_difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, compute_interval, pooled.n_collections)
-    pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
-    corrected = adjustment.run(outcome, pairs, options)
+    pairs = Pairs(np.empty((0, len(common_pairs.systems))), common_pairs.first, common_pairs.second)
+    corrected_outcome = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(
-        pairs=common,
+        pairs=common_pairs,
         difference=difference,
         error=standard_error,
         pooled=pooled,
@@ -570,13 +567,13 @@ def meta_analysis(
         correction=adjustment.name,
         alpha=alpha,
         raw_pvalues=pvalue,
-        adjusted_pvalues=corrected.pvalue,
-        interval=corrected.interval(1 - alpha),
-        interval_kind=corrected.interval_kind,
+        adjusted_pvalues=corrected_outcome.pvalue,
+        interval=corrected_outcome.interval(1 - alpha),
+        interval_kind=corrected_outcome.interval_kind,
         prediction=predict(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
-        notes=(*common.notes, *_describe_exclusions(common, has_error, pooled)),
+        notes=(*common_pairs.notes, *_describe_exclusions(common_pairs, has_error, pooled)),
     )
 
 

@@ -64,7 +64,9 @@ def make_release(
         row |= {name: repr(float(means[name][k])) for name in measures}
         sure: Row = {"groups": "", "low": "", "high": ""}
         if compared is not None:
-            low, high = compared.around(int(compared.order[0])) or (means[measures[0]],) * 2
+            low, high = (
+                compared.find_mean_bounds(int(compared.order[0])) or (means[measures[0]],) * 2
+            )
             sure = {"groups": compared.groups()[tags[k]], "low": low[k], "high": high[k]}
         board.append(row | sure | {"unjudged@10": repr(round(0.01 * place, 4))})
         runs.append(

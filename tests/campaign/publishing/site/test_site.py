@@ -142,7 +142,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     found = cf.compare(release.scores["AP"])
     assert board.groups == found.groups()
     best = int(found.order[0])
-    low, high = found.around(best) or (None, None)
+    low, high = found.find_mean_bounds(best) or (None, None)
     assert low is not None and high is not None
     assert board.intervals == {tag: (low[k], high[k]) for k, tag in enumerate(found.systems)}
     apart = {

@@ -219,7 +219,7 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
 
 
 def _check_unknown_topics(counts: pl.DataFrame, expected: Sequence[str], faults: Faults) -> None:
-    """Check that topics are topics of the task; by default, add one fault if most are not."""
+    """Check that topics are topics of the task; by default, many unknown topics are one fault."""
     unknown = counts.filter(~pl.col("topic").is_in(expected), pl.col("lines") > 0)
     if faults.is_unlimited or unknown.height <= max(3, counts.height / 2):
         for topic, _, n_lines, first_line, _ in unknown.iter_rows():

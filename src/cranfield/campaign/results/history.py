@@ -266,7 +266,7 @@ def _standardise(scores: Scores) -> pl.DataFrame:
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})
-"""Values of flags, such as `is_public` or `baseline`; an entry with a flag may not count."""
+"""Values of flags, such as `is_public` or `baseline`, which may mark entries that do not count."""
 
 
 def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
@@ -415,7 +415,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a table, without a constant source or collection and empty teams.
+        """Return the records as a table, without source and collection if constant, or empty teams.
 
         Parameters
         ----------

@@ -57,10 +57,10 @@ class TopicStatistics(TableResult):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the groups, `all` first."""
+        """Names of the groups that are not excluded, `all` first."""
         return tuple(self.rows["group"].unique(maintain_order=True))
 
-    def for_group(self, group: str = ALL) -> pl.DataFrame:
+    def select_group(self, group: str = ALL) -> pl.DataFrame:
         """Return the rows of a group; an excluded group has no rows."""
         if group not in self.groups and group not in self.excluded_groups:
             names = ", ".join(self.groups)

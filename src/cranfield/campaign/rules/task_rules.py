@@ -428,8 +428,8 @@ class Rules:
     Attributes
     ----------
     files
-        SHA-256 of campaign.toml and of each file that it names, by path relative to its folder.
-        Submissions record a hash of these, which identifies the rules of their check.
+        SHA-256 of the file of the rules and of each file that it names, by path relative to its
+        folder. Submissions record one hash of all, which identifies the rules of their check.
     """
 
     id: Annotated[str, check_file_name]
@@ -441,7 +441,7 @@ class Rules:
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def task(self, name: str | None = None) -> TaskRules:
+    def get_task(self, name: str | None = None) -> TaskRules:
         """Return a task by name; the name is optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))

@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.scale_types import Scale, format_scale_type
 from cranfield.base.text import capitalise, inflect
 from cranfield.base.version import __version__
-from cranfield.reporting.references import PACKAGE, Entry, find_cited_works
+from cranfield.reporting.references import PACKAGE, Work, find_cited_works
 from cranfield.reporting.summary import (
     BETTER,
     WORSE,
@@ -65,7 +65,7 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class Definition:
+class Explanation:
     """Part of a sentence that is written only once, in the first paragraph that has it."""
 
     text: str
@@ -78,7 +78,7 @@ class MeasureName:
     text: str = field(compare=False)
 
 
-Part = str | Maths | Citation | Definition | MeasureName
+Part = str | Maths | Citation | Explanation | MeasureName
 Sentence = Sequence[Part]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
@@ -104,7 +104,7 @@ def _write_part(part: Part, format: str) -> str:
     is_latex = format == "latex"
     if isinstance(part, Maths):
         return f"${part.text}$" if is_latex else part.text
-    if isinstance(part, (Definition, MeasureName)):
+    if isinstance(part, (Explanation, MeasureName)):
         part = part.text
     if isinstance(part, str):
         return text.escape_latex(part) if is_latex else text.sanitise(part)
@@ -118,7 +118,7 @@ def _write_part(part: Part, format: str) -> str:
     return f" ({'; '.join(map(_cite_shortly, works))})"
 
 
-def _cite_shortly(work: Entry) -> str:
+def _cite_shortly(work: Work) -> str:
     """Return authors and year, or the name of a program."""
     if work.is_software:
         return work.key
@@ -227,12 +227,12 @@ def _choose_noun(comparison: PairwiseComparison) -> str:
 def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     """Count the decimals of a pair; one-sided intervals are extended symmetrically."""
     low, high = (float(bounds[k]) for bounds in comparison.interval)
-    twice = 2 * float(comparison.difference[k])
+    bound_sum = 2 * float(comparison.difference[k])
     if np.isfinite(low) != np.isfinite(high):
-        low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
+        low, high = (low, bound_sum - low) if np.isfinite(low) else (bound_sum - high, high)
     decimals = count_decimals(low, high, comparison.places)
     # A difference or bound other than 0 is not rounded to 0.
-    quantities = (low, high, twice / 2)
+    quantities = (low, high, bound_sum / 2)
     smallest = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
     while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
         decimals += 1
@@ -278,10 +278,10 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.baselines:
         yield from _describe_baselines(comparison)
     elif comparison.shows_pairs:
-        significant = np.flatnonzero(is_significant)
-        if significant.size:
+        significant_pairs = np.flatnonzero(is_significant)
+        if significant_pairs.size:
             start = f"The {_choose_noun(comparison)} found"
-            yield [*_list_differences(comparison, start, significant)]
+            yield [*_list_differences(comparison, start, significant_pairs)]
     else:
         yield from _describe_best(comparison)
 
@@ -299,8 +299,8 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     for index in dict.fromkeys(comparison.second.tolist()):
         baseline = comparison.systems[index]
         pairs = np.flatnonzero(comparison.second == index)
-        largest = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
-        mean = _format_mean(comparison, index, int(largest))
+        largest_pair = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
+        mean = _format_mean(comparison, index, int(largest_pair))
         yield [f"The {comparison.mean_of} of the baseline {baseline} was {mean}."]
         if (
             comparison.alternative == "two-sided"
@@ -313,21 +313,21 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero((comparison.second == index) & (verdicts == verdict))
-            if significant.size == 0:
+            better_or_worse = (comparison.second == index) & (verdicts == verdict)
+            significant_pairs = np.flatnonzero(better_or_worse)
+            if significant_pairs.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
-            subject = (
-                f"{inflect(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
-            )
+            n_systems = significant_pairs.size
+            subject = f"{inflect(n_systems, 'system')} {'is' if n_systems == 1 else 'are'}"
             differences = (
                 f"these {_choose_noun(comparison)}"
-                if significant.size > 1
+                if n_systems > 1
                 else f"this {_choose_noun(comparison).removesuffix('s')}"
             )
             start = f"{start_sentence(subject)} significantly {verdict} than {baseline}, by"
             start += f" {differences}"
-            yield [*_list_differences(comparison, start, significant)]
+            yield [*_list_differences(comparison, start, significant_pairs)]
 
 
 def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices) -> Iterator[Part]:
@@ -410,7 +410,7 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     size = np.abs(effects)
     yield [
         "Effect sizes",
-        Definition(f" ({kind})"),
+        Explanation(f" ({kind})"),
         " are from ",
         *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
@@ -453,10 +453,10 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
 def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]:
     """Describe a comparison by several measures."""
     verdicts = comparison.verdicts
-    better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
-    n_any = int(((better + worse) > 0).sum())
-    n_all = int((np.maximum(better, worse) == len(comparison.measures)).sum())
-    n_opposed = int(((better > 0) & (worse > 0)).sum())
+    n_better, n_worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
+    n_any = int(((n_better + n_worse) > 0).sum())
+    n_all = int((np.maximum(n_better, n_worse) == len(comparison.measures)).sum())
+    n_opposed = int(((n_better > 0) & (n_worse > 0)).sum())
     pairs = inflect(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
@@ -483,11 +483,12 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     names = comparison.systems
     level = f"{100 * (1 - comparison.alpha):g}% simultaneous confidence interval "
     for m, measure in enumerate(comparison.measures):
-        significant = np.flatnonzero(verdicts[:, m])
-        if not significant.size:
+        significant_pairs = np.flatnonzero(verdicts[:, m])
+        if not significant_pairs.size:
             yield [f"By {measure} no pair differs significantly."]
             continue
-        k = int(significant[np.argmax(np.abs(comparison.difference[significant, m]))])
+        sizes = np.abs(comparison.difference[significant_pairs, m])
+        k = int(significant_pairs[np.argmax(sizes)])
         bounds = low[k, m], high[k, m]
         decimals = count_decimals(*bounds, 4)
         interval: Sentence = []
@@ -497,8 +498,8 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
         yield [
-            f"By {measure}, {inflect(significant.size, 'pair')}"
-            f" {_choose_verb(significant.size)} significantly; the largest difference is"
+            f"By {measure}, {inflect(significant_pairs.size, 'pair')}"
+            f" {_choose_verb(significant_pairs.size)} significantly; the largest difference is"
             f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
             write_number(comparison.difference[k, m], decimals),
@@ -508,14 +509,14 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ").",
         ]
     yield ["We assume that topics are a random sample of at least a dozen."]
-    ordinal: dict[str, list[str]] = {}
+    measures_by_clause: dict[str, list[str]] = {}
     for note in comparison.notes:
         if note.endswith(RESCALING):
             measure, _, clause = note.partition(" is declared ")
-            ordinal.setdefault(clause, []).append(measure)
+            measures_by_clause.setdefault(clause, []).append(measure)
         else:
             yield _write_note(note)
-    for clause, measures in ordinal.items():
+    for clause, measures in measures_by_clause.items():
         verb = "is" if len(measures) == 1 else "are"
         yield [
             f"{join_names(measures, None)} {verb} declared {clause}",
@@ -583,19 +584,21 @@ def write_paragraphs(
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []
-    written: set[Sentence | Part] = set()
+    written_parts: set[Sentence | Part] = set()
     measures: dict[Sentence, list[str]] = {}
     for comparison in comparisons:
         sentences = list(_write_sentences(comparison, margin))
         paragraphs.append(
             [
-                tuple(p for p in sentence if not (isinstance(p, Definition) and p in written))
+                tuple(
+                    p for p in sentence if not (isinstance(p, Explanation) and p in written_parts)
+                )
                 for sentence in sentences
-                if not (isinstance(sentence, MethodSentence) and sentence in written)
+                if not (isinstance(sentence, MethodSentence) and sentence in written_parts)
             ]
         )
         for sentence in sentences:
-            written.update((tuple(sentence), *sentence))
+            written_parts.update((tuple(sentence), *sentence))
             for part in sentence:
                 if isinstance(part, MeasureName):
                     measures.setdefault(tuple(sentence), []).append(part.text)
@@ -610,8 +613,10 @@ def write_paragraphs(
         for sentences in paragraphs
     ]
     if len(paragraphs) > 1:
-        separate = f"The {len(paragraphs)} measures were tested separately, without a correction"
-        paragraphs.append([[f"{separate} for the number of measures."]])
+        sentence_start = (
+            f"The {len(paragraphs)} measures were tested separately, without a correction"
+        )
+        paragraphs.append([[f"{sentence_start} for the number of measures."]])
     citations = [
         part
         for sentences in paragraphs
@@ -628,8 +633,8 @@ def write_paragraphs(
     )
 
 
-# Ends of notes that other sentences report, or that are advice for the author.
-OMITTED = (RESCALING, SEPARATE_PAIR, TEST_ALL_PAIRS)
+# Notes with these ends are reported by other sentences, or are advice for the author.
+OMITTED_ENDS = (RESCALING, SEPARATE_PAIR, TEST_ALL_PAIRS)
 
 
 def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Sentence]:
@@ -646,7 +651,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
         yield from describe_equivalence(comparison, margin)
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
-        if not (note.startswith("lower scores of") or note.endswith(OMITTED)):
+        if not (note.startswith("lower scores of") or note.endswith(OMITTED_ENDS)):
             yield _write_note(note)
     yield COMPUTED_WITH
 

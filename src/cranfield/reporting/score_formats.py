@@ -127,7 +127,7 @@ def format_scores_json(
 
 
 def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
-    """Return measures, and overall values and values by topic of each system, for JSON."""
+    """Return measures, and overall values and, if `by_topic`, values by topic, for JSON."""
     first = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}

@@ -79,7 +79,10 @@ def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return verdicts against a baseline (empty for it); pairs without a p-value do not differ."""
+    """Return verdicts against a baseline, with pairs without a p-value as not different.
+
+    The verdicts of baselines are empty.
+    """
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
@@ -213,7 +216,7 @@ def describe_test(comparison: PairwiseComparison) -> str:
 
 
 def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; None for other tests or too few."""
+    """Check the residuals of a model of topics and systems; None without a model or if too few."""
     anova = comparison.anova
     if anova is None or anova.values.ndim != 2:
         return None

@@ -64,7 +64,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     names = inputs.make_labels(topic_scores.systems)
     boxes, outliers = inputs.summarise_boxes(topic_scores, names)
     step, _ = theme.size_rows(len(names))
-    title = inputs.make_title(topic_scores, after="of a topic")
+    title = inputs.make_title(topic_scores, suffix="of a topic")
     y = theme.encode_rows("system", names, labelPadding=6)
 
     def to_x(field: str) -> alt.X:

@@ -32,7 +32,7 @@ def encode_array(values: NDArray[Any]) -> str:
 
 
 def compute_tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
-    """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
+    """Compute Kendall's tau of all pairs of measures; NaN unless all overall scores are finite."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     tau = np.full((len(parts), len(parts)), np.nan)
     for i, x in enumerate(values):
@@ -105,7 +105,7 @@ def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, 
         "boxes": encode_array(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.missing_notes),
-        "refused": part.comparison_reason,
+        "refused": part.no_comparison_reason,
         "comparison": None if part.meaning is None else _make_comparison_data(part.meaning),
     }
 

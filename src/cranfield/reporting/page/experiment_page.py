@@ -124,7 +124,7 @@ def _draw_look_charts(
 def _make_segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
     """Return tables of segments, each with the indices of its columns of text."""
     frames = {
-        "Tests that effects are the same at all levels of a segment": report.interactions,
+        "Tests of equal effects at all levels of a segment": report.interactions,
         "Effects at each level of a segment": report.segments,
     }
     tables = []

@@ -16,18 +16,20 @@ from cranfield.tabular import format_number
 Positions = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
-def map_range(low: float, high: float, start: float, end: float) -> Positions:
+def make_linear_map(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
-    def place(values: Floats | float) -> Floats:
+    def to_position(values: Floats | float) -> Floats:
         fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
         return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
-    return place
+    return to_position
 
 
 def choose_ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     """Return round values within a range, with a step of 1, 2 or 5 times a power of ten.
+
+    Equal bounds have one tick, the bound; without finite bounds, there is none.
 
     Examples
     --------
@@ -88,8 +90,8 @@ def draw_bars(
 ) -> Html:
     """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
     values = np.where(np.isfinite(values), values, np.nan)
-    finite = values[np.isfinite(values)]
-    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+    finite_values = values[np.isfinite(values)]
+    low, high = finite_values.min(initial=0.0), finite_values.max(initial=0.0)
     bounds = widen_range(low, high, MAX_TICKS) if low < high else widen_range(-1.0, 1.0, MAX_TICKS)
     short_names = [shorten_name(sanitise(name), MAX_LETTERS, 0) for name in names]
     sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
@@ -115,8 +117,10 @@ def _lay_out_bars(
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
         offset, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
-        position = map_range(*bounds, bottom, top)
-        texts = [make_text(format_tick(v), left - 7, float(position(v)) + 4, "end") for v in marks]
+        to_position = make_linear_map(*bounds, bottom, top)
+        texts = [
+            make_text(format_tick(v), left - 7, float(to_position(v)) + 4, "end") for v in marks
+        ]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             x = left + pitch * (k + 0.5) + 4
             texts.append(make_text(names[k], x, bottom + 8, "end", is_vertical=True))
@@ -124,26 +128,28 @@ def _lay_out_bars(
         width, pitch, left, top = 350.0, 15.0, label_length, 24.0
         bottom = top + pitch * len(names)
         offset, thickness, height = top + 2, pitch - 4, bottom + 4
-        position = map_range(*bounds, left, width - 12)
-        texts = [make_text(format_tick(v), float(position(v)), top - 8) for v in marks]
+        to_position = make_linear_map(*bounds, left, width - 12)
+        texts = [make_text(format_tick(v), float(to_position(v)), top - 8) for v in marks]
         texts += [
             make_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
         ]
-    zero = float(position(0.0))
+    zero = float(to_position(0.0))
     # Path commands along and across a bar.
     along, across = "Vh" if is_vertical else "Hv"
 
-    def draw_rule(at: float) -> str:
-        return f"M{left:g} {at:.1f}H{width:g}" if is_vertical else f"M{at:.1f} {top:g}V{bottom:g}"
+    def draw_rule(position: float) -> str:
+        if is_vertical:
+            return f"M{left:g} {position:.1f}H{width:g}"
+        return f"M{position:.1f} {top:g}V{bottom:g}"
 
     bars = []
-    for k, end in enumerate(position(values).tolist()):
+    for k, end in enumerate(to_position(values).tolist()):
         start = offset + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if is_vertical else f"{zero:.1f} {start:.1f}"
         bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(draw_rule, position(marks).tolist())),
+        "grid": "".join(map(draw_rule, to_position(marks).tolist())),
         "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
         "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
         "zero": draw_rule(zero),
@@ -161,7 +167,7 @@ def draw_curves(
     # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
-    x, y = map_range(0, 1, left, right), map_range(0, 1, bottom, top)
+    x, y = make_linear_map(0, 1, left, right), make_linear_map(0, 1, bottom, top)
     marks = choose_ticks(0, 1)
     texts = [make_text(format_tick(v), left - 7, float(y(v)) + 4, "end") for v in marks]
     texts += [make_text(format_tick(v), float(x(v)), bottom + 18) for v in marks]
@@ -247,7 +253,10 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     left, right, top, bottom = 62.0, width - 10, 10.0, height - 40
     lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
     min_size, max_size = sizes.min(), sizes.max()
-    x, y = map_range(min_size, max_size, left, right), map_range(lowest, highest, bottom, top)
+    x, y = (
+        make_linear_map(min_size, max_size, left, right),
+        make_linear_map(lowest, highest, bottom, top),
+    )
     x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
     texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]

@@ -124,10 +124,7 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return the submissions in some states, by default accepted, in the order of recording.
-
-        They are of all tasks if `task` is None.
-        """
+        """Return submissions in order of recording, by default the accepted runs of all tasks."""
         check_list("states", states)
         return self.registry.list_submissions(task, states)
 

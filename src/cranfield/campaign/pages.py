@@ -33,23 +33,21 @@ STYLES = ("page.css", "drawn.css", "sheet.css")
 
 def render(template: str, **values: object) -> Html:
     """Render a template as HTML."""
-    return Html(load_html_environment().get_template(template).render(values))
+    return Html(load_templates().get_template(template).render(values))
 
 
 def render_page(template: str, title: str, **values: object) -> str:
     """Render a self-contained page of sections, without scripts, from a template."""
-    return render_sections(
-        load_html_environment().get_template(template), title, styles=STYLES, **values
-    )
+    return render_sections(load_templates().get_template(template), title, styles=STYLES, **values)
 
 
 def render_text(template: str, **values: object) -> str:
     """Render a template of plain text or Markdown; the template escapes values by filters."""
-    return load_text_environment().get_template(template).render(values)
+    return load_text_templates().get_template(template).render(values)
 
 
 @cache
-def load_text_environment() -> Environment:
+def load_text_templates() -> Environment:
     """Return the environment of the templates of text and Markdown."""
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
@@ -63,7 +61,7 @@ def load_text_environment() -> Environment:
 
 
 @cache
-def load_html_environment() -> Environment:
+def load_templates() -> Environment:
     """Return the environment of the HTML templates; values are escaped."""
     environment = make_environment("cranfield.campaign", "templates")
     environment.globals |= {"link": format_link, "lower_is_better": is_lower_better}

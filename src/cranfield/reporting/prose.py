@@ -313,8 +313,7 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            better_or_worse = (comparison.second == index) & (verdicts == verdict)
-            significant_pairs = np.flatnonzero(better_or_worse)
+            significant_pairs = pairs[verdicts[pairs] == verdict]
             if significant_pairs.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
@@ -613,10 +612,8 @@ def write_paragraphs(
         for sentences in paragraphs
     ]
     if len(paragraphs) > 1:
-        sentence_start = (
-            f"The {len(paragraphs)} measures were tested separately, without a correction"
-        )
-        paragraphs.append([[f"{sentence_start} for the number of measures."]])
+        start = f"The {len(paragraphs)} measures were tested separately, without a correction"
+        paragraphs.append([[f"{start} for the number of measures."]])
     citations = [
         part
         for sentences in paragraphs

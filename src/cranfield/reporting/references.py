@@ -113,9 +113,7 @@ def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
     works: dict[str, Work] = {}
     missing = []
     for names, years in _CITATION.findall(source):
-        authors = [
-            _remove_accents(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))
-        ]
+        authors = [*map(_remove_accents, re.split(r", | and ", _OTHER_AUTHORS.sub("", names)))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
             matches = [
@@ -134,10 +132,10 @@ def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
     return list(works.values()), missing
 
 
-def _matches_citation(entry: Work, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
-    families = [_remove_accents(name) for name in entry.families]
+def _matches_citation(work: Work, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
+    families = [_remove_accents(name) for name in work.families]
     return (
-        year in {entry.year, entry.fields.get("year")}
+        year in {work.year, work.fields.get("year")}
         and (len(families) > len(authors)) == is_abridged
         and families[: len(authors)] == authors
     )

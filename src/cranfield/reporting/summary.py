@@ -24,26 +24,24 @@ def separate_shared_lines(
     """Separate lines that all measures share from the lines of single measures.
 
     Lines that differ only in the name of the measure count as equal.
-
-    Examples
-    --------
-    >>> lines = {"AP": ["AP is ordinal", "one tie"], "RR": ["RR is ordinal"]}
-    >>> separate_shared_lines(lines)
-    ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
         return {name: [*measure_lines] for name, measure_lines in lines.items()}, []
-    general = {
+    general_lines = {
         name: {line: _generalise(name, line) for line in measure_lines}
         for name, measure_lines in lines.items()
     }
-    first, *others = (dict.fromkeys(measure_lines.values()) for measure_lines in general.values())
-    common = [line for line in first if all(line in measure_lines for measure_lines in others)]
+    first, *others = (
+        dict.fromkeys(measure_lines.values()) for measure_lines in general_lines.values()
+    )
+    common_lines = [
+        line for line in first if all(line in measure_lines for measure_lines in others)
+    ]
     own_lines = {
-        name: [line for line in measure_lines if general[name][line] not in common]
+        name: [line for line in measure_lines if general_lines[name][line] not in common_lines]
         for name, measure_lines in lines.items()
     }
-    return own_lines, common
+    return own_lines, common_lines
 
 
 def _generalise(name: str, line: str) -> str:

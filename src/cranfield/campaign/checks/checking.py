@@ -499,13 +499,6 @@ def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
 
     The public part has no comments, no keys for mail addresses or local paths, and no values that
     look like a mail address or a local path. Other values may still contain private information.
-
-    Examples
-    --------
-    >>> from cranfield.collection import read_metadata
-    >>> content = b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}"
-    >>> select_public_metadata(read_metadata(content))
-    ('actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
     removed_keys: dict[str, None] = {}
     removed = object()

@@ -149,13 +149,10 @@ class CheckReport(Result):
         return f"{verdict}: {', '.join(texts)}" if texts else verdict
 
     def count_severities(self) -> Counter[str]:
-        """Count the faults of each severity.
-
-        A fault that is repeated in `count` lines or topics, such as missing topics, counts once;
-        the note on unlisted faults counts as all of them.
-        """
+        """Count the faults of each severity; a fault of several lines or topics counts once."""
         counts = Counter[str]()
         for fault in self.faults:
+            # The note on unlisted faults counts as all of them.
             is_unlisted = fault.message.startswith(MORE_FAULTS[:7])
             counts[fault.severity] += fault.count if is_unlisted else 1
         return counts
@@ -200,9 +197,8 @@ CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
-The rules cannot change `tag-taken` either, and `closed` only by the key `late`. At submission, a
-tag that is not a valid file name is always an error, and so is `ranking-same` for a run that was
-already withdrawn or replaced.
+The rules cannot change `tag-taken` either, `closed` only by the key `late`, and not `tag` for an
+invalid file name at submission, or `ranking-same` for a run that was withdrawn or replaced.
 """
 
 GRADE = "grade"
@@ -213,14 +209,7 @@ UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if sev
 
 
 def get_severity(code: str, task: TaskRules) -> str:
-    """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
-
-    Examples
-    --------
-    >>> from cranfield.campaign.rules.task_rules import TaskRules
-    >>> get_severity("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
-    'warning'
-    """
+    """Return the severity of a kind of fault by a task's rules: `error`, `warning` or `off`."""
     if code in UNREADABLE or (code == "rank" and task.ranks_decide):
         return "error"
     return task.severities.get(code, CODES[code])

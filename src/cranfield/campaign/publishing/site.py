@@ -320,7 +320,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         # The first run, and the runs that are not significantly different from it.
         top_group=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages, but an interrupted retraction may have left a note.
-        records=history([release.folder], measure, retracted=True)
+        records=history([release.folder], measure, includes_retracted=True)
         if any(row.get("received") for row in rows)
         else None,
     )
@@ -331,18 +331,12 @@ Links = Sequence[tuple[str, str]]
 
 
 def make_page(
-    template: str,
-    path: str,
-    title: str,
-    links: Links,
-    *,
-    is_sortable: bool = False,
-    **values: object,
+    template: str, path: str, title: str, links: Links, *, uses_js: bool = False, **values: object
 ) -> tuple[str, bytes]:
     """Render a template; return the path and the bytes of the page."""
     # Style and script are inline: browsers check hashes of files only if a server sends them.
     style, script = read_assets()
-    scripts = [script] if is_sortable else []
+    scripts = [script] if uses_js else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
     return path, assemble_page(title, body, style=style, scripts=scripts).encode()
@@ -377,7 +371,7 @@ def make_task_pages(
     columns = leaderboard.rows[0] if leaderboard.rows else {}
     yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
-        is_sortable=True,
+        uses_js=True,
         teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=format_link("data", f"{release.id}-rules.toml", prefix="../"),
@@ -393,7 +387,7 @@ def make_task_pages(
     finite_values = [value for value in values if math.isfinite(value)]
     yield make_page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
-        is_sortable=True,
+        uses_js=True,
         lead=lead,
         leaderboard=leaderboard,
         topics=topics,
@@ -567,8 +561,7 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder contains files of another origin, or is in the campaign's folder.
     InputError
-        If a release is damaged, missing or unreadable, or there is no release, or the parent of
-        `folder` does not exist.
+        If a release is damaged, missing or unreadable, or no release or no parent folder exists.
     """
     records = campaign.registry.list_releases()
     return write_release_site(

@@ -118,8 +118,7 @@ class Verification(Result):
     def heading(self) -> list[str]:
         """Return one line: the number of problems, or `intact`, and the sizes."""
         sizes = f"{inflect(self.n_files, 'file')}, {inflect(self.n_events, 'event')}"
-        verdict = "intact" if self.is_intact else inflect(len(self.problems), "problem")
-        return [f"{verdict}: {sizes}"]
+        return [f"{inflect(len(self.problems), 'problem') if self.problems else 'intact'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl

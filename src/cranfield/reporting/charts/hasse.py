@@ -196,14 +196,6 @@ def lay_out_diagram(
     """Lay out the Hasse diagram of all runs of a length: nodes, points of edges, and layout.
 
     The points of an edge are in order from the lower run, `order` 0, to the upper one.
-
-    Examples
-    --------
-    >>> nodes, edge_paths, _ = lay_out_diagram(2)
-    >>> nodes["run", "total", "level"].rows()
-    [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
-    >>> edge_paths.filter(order=0)["lower", "upper", "step"].rows()
-    [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
     if has_more_runs(MAX_RUNS, length, grades):

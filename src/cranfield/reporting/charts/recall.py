@@ -107,11 +107,9 @@ def precision_recall(
         grey = theme.start_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        corners, relevant_points = _trace_steps(runs, row, coloured_systems, rel, names)
+        corners, points = _trace_steps(runs, row, coloured_systems, rel, names)
         steps = theme.start_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
-        dots = theme.start_chart(relevant_points).mark_point(
-            filled=True, size=18, opacity=0.8, aria=False
-        )
+        dots = theme.start_chart(points).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = theme.make_tips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=channels["color"]))
         layers.append(dots.encode(x=x, y=y, color=channels["color"], tooltip=tip))

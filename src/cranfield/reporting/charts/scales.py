@@ -275,11 +275,8 @@ def spacing_chart(
         One or several measures; the keys of a mapping are their titles.
     length
         Number of ranks of the runs.
-    grades
-        Highest grade.
-    judgments
-        The topic's judgments, as for :func:`cranfield.image`; by default N relevant documents for
-        runs of length N.
+    grades, judgments
+        As for :func:`distribution_chart`.
     columns
         Number of panels side by side.
 

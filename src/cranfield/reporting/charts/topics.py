@@ -325,16 +325,14 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
             f" {type(table).__name__}"
         )
     has_score = ~np.isnan(table.residuals)
-    residuals, fitted_scores = table.residuals[has_score], table.fitted[has_score]
+    residuals, fits = table.residuals[has_score], table.fitted[has_score]
     n_residuals = residuals.size
     if n_residuals < 2:
         raise CranfieldError(f"expected at least two residuals, got {n_residuals}")
     order = np.argsort(residuals, kind="stable")
     # Blom's approximation to the expected order statistics.
     quantiles = ndtri((np.arange(1, n_residuals + 1) - 0.375) / (n_residuals + 0.25))
-    frame = pl.DataFrame(
-        {"fitted": fitted_scores[order], "residual": residuals[order], "normal": quantiles}
-    )
+    frame = pl.DataFrame({"fitted": fits[order], "residual": residuals[order], "normal": quantiles})
     residual = alt.Y("residual:Q", title="residual")
     points = theme.start_chart(frame).mark_point(
         filled=True, size=12, opacity=0.4, color=theme.COLOURS[0], aria=False

@@ -197,7 +197,8 @@ def _make_baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
 def select_initial_pair(contents: PageContents) -> tuple[int, int]:
     """Select the best system, and the best that is significantly different, or else the second.
 
-    With a baseline, the pair is the best other system and the first baseline.
+    With a baseline, the pair is the best other system and the first baseline; without a comparison,
+    the first two systems.
     """
     comparison = contents.parts[0].comparison
     if comparison is None:

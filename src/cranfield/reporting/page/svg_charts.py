@@ -16,7 +16,7 @@ from cranfield.tabular import format_number
 Positions = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
-def make_linear_map(low: float, high: float, start: float, end: float) -> Positions:
+def map_range(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
     def to_position(values: Floats | float) -> Floats:
@@ -28,8 +28,6 @@ def make_linear_map(low: float, high: float, start: float, end: float) -> Positi
 
 def choose_ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     """Return round values within a range, with a step of 1, 2 or 5 times a power of ten.
-
-    Equal bounds have one tick, the bound; without finite bounds, there is none.
 
     Examples
     --------
@@ -117,10 +115,8 @@ def _lay_out_bars(
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
         offset, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
-        to_position = make_linear_map(*bounds, bottom, top)
-        texts = [
-            make_text(format_tick(v), left - 7, float(to_position(v)) + 4, "end") for v in marks
-        ]
+        place = map_range(*bounds, bottom, top)
+        texts = [make_text(format_tick(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             x = left + pitch * (k + 0.5) + 4
             texts.append(make_text(names[k], x, bottom + 8, "end", is_vertical=True))
@@ -128,12 +124,12 @@ def _lay_out_bars(
         width, pitch, left, top = 350.0, 15.0, label_length, 24.0
         bottom = top + pitch * len(names)
         offset, thickness, height = top + 2, pitch - 4, bottom + 4
-        to_position = make_linear_map(*bounds, left, width - 12)
-        texts = [make_text(format_tick(v), float(to_position(v)), top - 8) for v in marks]
+        place = map_range(*bounds, left, width - 12)
+        texts = [make_text(format_tick(v), float(place(v)), top - 8) for v in marks]
         texts += [
             make_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
         ]
-    zero = float(to_position(0.0))
+    zero = float(place(0.0))
     # Path commands along and across a bar.
     along, across = "Vh" if is_vertical else "Hv"
 
@@ -143,13 +139,13 @@ def _lay_out_bars(
         return f"M{position:.1f} {top:g}V{bottom:g}"
 
     bars = []
-    for k, end in enumerate(to_position(values).tolist()):
+    for k, end in enumerate(place(values).tolist()):
         start = offset + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if is_vertical else f"{zero:.1f} {start:.1f}"
         bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(draw_rule, to_position(marks).tolist())),
+        "grid": "".join(map(draw_rule, place(marks).tolist())),
         "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
         "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
         "zero": draw_rule(zero),
@@ -167,7 +163,7 @@ def draw_curves(
     # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
-    x, y = make_linear_map(0, 1, left, right), make_linear_map(0, 1, bottom, top)
+    x, y = map_range(0, 1, left, right), map_range(0, 1, bottom, top)
     marks = choose_ticks(0, 1)
     texts = [make_text(format_tick(v), left - 7, float(y(v)) + 4, "end") for v in marks]
     texts += [make_text(format_tick(v), float(x(v)), bottom + 18) for v in marks]
@@ -253,10 +249,7 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     left, right, top, bottom = 62.0, width - 10, 10.0, height - 40
     lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
     min_size, max_size = sizes.min(), sizes.max()
-    x, y = (
-        make_linear_map(min_size, max_size, left, right),
-        make_linear_map(lowest, highest, bottom, top),
-    )
+    x, y = map_range(min_size, max_size, left, right), map_range(lowest, highest, bottom, top)
     x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
     texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]

@@ -65,7 +65,7 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Detail:
     """Part of a sentence that is written only once, in the first paragraph that has it."""
 
     text: str
@@ -78,7 +78,7 @@ class MeasureName:
     text: str = field(compare=False)
 
 
-Part = str | Maths | Citation | Explanation | MeasureName
+Part = str | Maths | Citation | Detail | MeasureName
 Sentence = Sequence[Part]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
@@ -104,7 +104,7 @@ def _write_part(part: Part, format: str) -> str:
     is_latex = format == "latex"
     if isinstance(part, Maths):
         return f"${part.text}$" if is_latex else part.text
-    if isinstance(part, (Explanation, MeasureName)):
+    if isinstance(part, (Detail, MeasureName)):
         part = part.text
     if isinstance(part, str):
         return text.escape_latex(part) if is_latex else text.sanitise(part)
@@ -233,8 +233,8 @@ def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     decimals = count_decimals(low, high, comparison.places)
     # A difference or bound other than 0 is not rounded to 0.
     quantities = (low, high, bound_sum / 2)
-    smallest = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
-    while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
+    min_size = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
+    while decimals < MAX_DECIMALS and round(min_size, decimals) == 0:
         decimals += 1
     return decimals
 
@@ -347,42 +347,42 @@ def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Describe the best system and the systems that differ from it significantly."""
-    best, next_best = (int(k) for k in comparison.order[:2])
+    best_system, next_system = (int(k) for k in comparison.order[:2])
     names = comparison.systems
-    top = [name for name in comparison.top_group if name != names[best]]
+    top_names = [name for name in comparison.top_group if name != names[best_system]]
     is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float))) > 0
-    different_systems = [names[k] for k in comparison.order if is_different[best, k]]
+    different_systems = [names[k] for k in comparison.order if is_different[best_system, k]]
     extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
-    k = next(k for k, pair in enumerate(pairs) if {*pair} == {best, next_best})
+    k = next(k for k, pair in enumerate(pairs) if {*pair} == {best_system, next_system})
     other_systems = _name_other_systems(len(different_systems), len(names) - 1)
     if len(different_systems) < len(names) - 1:
         other_systems += f" ({join_names(different_systems)})"
     clause = f"differs significantly from {other_systems}"
-    clause += f", and not from {join_names(top)}" if top else ""
+    clause += f", and not from {join_names(top_names)}" if top_names else ""
     if not different_systems:
         clause = "is not significantly different from any other system"
     best_systems = [names[j] for j in comparison.best]
-    verb, subject = ("has", "it") if len(best_systems) == 1 else ("have", names[best])
+    verb, subject = ("has", "it") if len(best_systems) == 1 else ("have", names[best_system])
     yield [
         f"{join_names(best_systems)} {verb} the {extreme} {comparison.mean_of},"
-        f" {_format_mean(comparison, best, k)}; {subject} {clause}."
+        f" {_format_mean(comparison, best_system, k)}; {subject} {clause}."
     ]
     yield [
-        f"Compared with {'the second, ' * (len(best_systems) == 1)}{names[next_best]}, the"
+        f"Compared with {'the second, ' * (len(best_systems) == 1)}{names[next_system]}, the"
         f" {comparison.difference_name}"
-        f" ({names[best]} {comparison.between_names} {names[next_best]}) is ",
-        *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),
+        f" ({names[best_system]} {comparison.between_names} {names[next_system]}) is ",
+        *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best_system),
         ".",
     ]
     is_better = make_verdict_matrix(comparison) == BETTER
-    others = [j for j in comparison.order if j != best and is_better[j].any()]
-    if others and comparison.count() <= MAX_NAMED_PAIRS:
+    other_indices = [j for j in comparison.order if j != best_system and is_better[j].any()]
+    if other_indices and comparison.count() <= MAX_NAMED_PAIRS:
         clauses: list[str] = []
-        for j in others:
-            worse = [names[k] for k in comparison.order if is_better[j, k]]
+        for j in other_indices:
+            worse_systems = [names[k] for k in comparison.order if is_better[j, k]]
             verb = "" if clauses else "is significantly better "
-            clauses.append(f"{names[j]} {verb}than {join_names(worse, None)}")
+            clauses.append(f"{names[j]} {verb}than {join_names(worse_systems, None)}")
         yield [f"Of the other systems, {'; '.join(clauses)}."]
 
 
@@ -409,7 +409,7 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     size = np.abs(effects)
     yield [
         "Effect sizes",
-        Explanation(f" ({kind})"),
+        Detail(f" ({kind})"),
         " are from ",
         *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
@@ -589,9 +589,7 @@ def write_paragraphs(
         sentences = list(_write_sentences(comparison, margin))
         paragraphs.append(
             [
-                tuple(
-                    p for p in sentence if not (isinstance(p, Explanation) and p in written_parts)
-                )
+                tuple(p for p in sentence if not (isinstance(p, Detail) and p in written_parts))
                 for sentence in sentences
                 if not (isinstance(sentence, MethodSentence) and sentence in written_parts)
             ]
@@ -790,8 +788,8 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
         name = MeasureName(comparison.measure or "the scores")
         yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
     elif meaning.verdict == MEANINGFUL:
-        declared = "declared to be " if meaning.declared_by_user else ""
-        scale = f" are {declared}on {format_scale_type(meaning.scale)}"
+        prefix = "declared to be " if meaning.declared_by_user else ""
+        scale = f" are {prefix}on {format_scale_type(meaning.scale)}"
         invariance = _describe_invariance(meaning)
         yield MethodSentence([f"{requirement}, and scores by ", measure, scale, *invariance, "."])
     else:

@@ -111,7 +111,7 @@ def read_works() -> dict[str, Work]:
 def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
     """Return the works that a text cites, and the citations of unknown works."""
     works: dict[str, Work] = {}
-    missing = []
+    unknown_works = []
     for names, years in _CITATION.findall(source):
         authors = [*map(_remove_accents, re.split(r", | and ", _OTHER_AUTHORS.sub("", names)))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
@@ -127,9 +127,9 @@ def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
                 matches = works_of_several or matches
             works |= {work.key: work for work in matches}
             if not matches:
-                missing.append(f"{names} ({year})")
+                unknown_works.append(f"{names} ({year})")
     works |= {name: read_works()[name] for name in SOFTWARE if name in source}
-    return list(works.values()), missing
+    return list(works.values()), unknown_works
 
 
 def _matches_citation(work: Work, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
@@ -261,7 +261,7 @@ def cite(*subjects: Any) -> References:
     }
     """
     citations: dict[str, dict[str, None]] = {PACKAGE: {}}
-    missing = []
+    missing_names = []
     names = [subject for subject in subjects if isinstance(subject, str)]
     for name, source in [*_list_sources(subjects), *_find_scale_source(names)]:
         works, unknown_names = find_cited_works(source)
@@ -269,16 +269,16 @@ def cite(*subjects: Any) -> References:
             works, unknown_names = [read_works()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
-        missing += [f"{citation}, for {name}" for citation in unknown_names]
+        missing_names += [f"{citation}, for {name}" for citation in unknown_names]
         if not works and not unknown_names:
-            missing.append(name)
-    missing = list(dict.fromkeys(missing))
-    if missing:
-        warn(f"no reference to cite is known for {', '.join(map(quote, missing))}")
+            missing_names.append(name)
+    missing_names = list(dict.fromkeys(missing_names))
+    if missing_names:
+        warn(f"no reference to cite is known for {', '.join(map(quote, missing_names))}")
     return References(
         tuple(work for key, work in read_works().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},
-        tuple(missing),
+        tuple(missing_names),
     )
 
 

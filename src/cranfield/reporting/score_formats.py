@@ -133,17 +133,18 @@ def format_scores_json(
 
 def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
     """Return measures, and overall values and, if `by_topic`, values by topic, for JSON."""
-    first = next(iter(scores.values()))
+    first_scores = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
-    for i, name in enumerate(first.systems):
+    for i, name in enumerate(first_scores.systems):
         entry: dict[str, object] = {"overall": {m: values[i] for m, values in overall.items()}}
         if by_topic:
             entry["topics"] = {
                 topic: {m: s.values[t, i] for m, s in scores.items()}
-                for t, topic in enumerate(first.topics)
+                for t, topic in enumerate(first_scores.topics)
             }
         systems[name] = entry
     lower_names = [m for m, s in scores.items() if s.lower_is_better]
     directions = {"lower is better": lower_names} if lower_names else {}
-    return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}
+    n_topics = len(first_scores.topics)
+    return {"measures": list(scores), **directions, "topics": n_topics, "systems": systems}

@@ -71,8 +71,8 @@ def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     verdicts = list_pair_verdicts(comparison)
     matrix = np.full((n_systems, n_systems), NOT_COMPARED, dtype=object)
     matrix[comparison.first, comparison.second] = verdicts
-    opposite = {BETTER: WORSE, WORSE: BETTER}
-    matrix[comparison.second, comparison.first] = [opposite.get(v, v) for v in verdicts]
+    opposites = {BETTER: WORSE, WORSE: BETTER}
+    matrix[comparison.second, comparison.first] = [opposites.get(v, v) for v in verdicts]
     return matrix
 
 
@@ -139,9 +139,9 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
         verb = "is" if comparison.count() else "is not"
         verdict = comparison.tested_verdict
         return f"On {name} {first} {verb} significantly {verdict} than {second}; {NOT_TESTED}."
-    best = comparison.best[0]
+    best_system = comparison.best[0]
     best_systems = [comparison.systems[k] for k in comparison.best]
-    is_better = make_verdict_matrix(comparison)[:, best] == BETTER
+    is_better = make_verdict_matrix(comparison)[:, best_system] == BETTER
     if len(comparison.systems) == 2:
         order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
@@ -152,22 +152,22 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
     systems = inflect(len(comparison.systems), "system")
-    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best, places)}"
+    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best_system, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
-        better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
+        names = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
         verb = _choose_verb(int(is_better.sum()))
         return (
-            f"Of {systems}, {better} {verb} significantly better on {name} than the system with the"
+            f"Of {systems}, {names} {verb} significantly better on {name} than the system with the"
             f" best {comparison.mean_of} ({top_line})."
         )
-    top = comparison.top_group
-    if len(top) == 1:
+    top_group = comparison.top_group
+    if len(top_group) == 1:
         return f"Of {systems}, one is significantly better than all others on {name} ({top_line})."
-    if len(top) == len(comparison.systems):
+    if len(top_group) == len(comparison.systems):
         outcome = "is significantly different from the best"
         return f"None of the {systems} {outcome} on {name} ({top_line})."
-    return f"Of {systems}, {len(top):,} share the top group on {name} ({top_line})."
+    return f"Of {systems}, {len(top_group):,} share the top group on {name} ({top_line})."
 
 
 def _describe_baseline(

@@ -142,14 +142,14 @@ def tabulate_evaluation(
 ) -> Table:
     """Make a table with a row for each system and a column for each measure."""
     marks = marks or SignificanceMarks()
-    first = _check_equal(scores, "systems")
+    systems = _check_equal(scores, "systems").systems
     overall = {
         name: pairs.means if (pairs := marks.statistics.get(name)) else measure_scores.overall()
         for name, measure_scores in scores.items()
     }
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
-    names = [f"{name} (baseline)" if name in marks.baselines else name for name in first.systems]
+    names = [f"{name} (baseline)" if name in marks.baselines else name for name in systems]
     columns: list[list[str | Cell]] = [[*names]]
     for name, measure_scores in scores.items():
         texts = _format_values(measure_scores, overall[name], percent, places)
@@ -189,10 +189,10 @@ def tabulate_evaluation(
 
 def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system, and then rows of overall values."""
-    first = _check_equal(scores, "systems", "topics")
-    title = f"{inflect(len(first.systems), 'system')}, {inflect(len(first.topics), 'topic')}"
+    first_scores = _check_equal(scores, "systems", "topics")
+    sizes = inflect(len(first_scores.systems), "system"), inflect(len(first_scores.topics), "topic")
     rows = tabulate_units(scores, places=places, has_bold=False)
-    return replace(rows, title=title, head=["Topic", "System", *scores])
+    return replace(rows, title=", ".join(sizes), head=["Topic", "System", *scores])
 
 
 def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:

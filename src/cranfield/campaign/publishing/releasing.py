@@ -191,11 +191,11 @@ def _anonymise(text: bytes, alias: str, format: str) -> bytes:
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
     separator = ";" if format == "ntcir" else "\t" if has_blanks else " "
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
-    anonymised = csv.encode()
-    if not _read_columns(anonymised, format).equals(lines):
+    new_text = csv.encode()
+    if not _read_columns(new_text, format).equals(lines):
         reason = f"cannot be anonymised: its lines cannot be read back with the tag {quote(alias)}"
         raise InputError(reason, source="the run")
-    return anonymised
+    return new_text
 
 
 def _read_columns(text: bytes, format: str) -> pl.DataFrame:

@@ -261,8 +261,8 @@ def _find_paths(source: str) -> list[Path]:
 def _standardise(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
-    standardised = standardise(scores)
-    return pl.DataFrame({"entry": standardised.systems, "score": standardised.mean()})
+    z_scores = standardise(scores)
+    return pl.DataFrame({"entry": z_scores.systems, "score": z_scores.mean()})
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})

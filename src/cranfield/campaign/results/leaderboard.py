@@ -224,9 +224,9 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     best_tags = [tag for rank, tag in in_time if rank == in_time[0][0]]
     if not late_tags:
         return ""
-    best = list_some(map(sanitise, best_tags), 10) or "none"
-    late = list_some(map(sanitise, late_tags), 10)
-    return f"first rank submitted late: {late}; best in time: {best}"
+    best_text = list_some(map(sanitise, best_tags), 10) or "none"
+    late_text = list_some(map(sanitise, late_tags), 10)
+    return f"first rank submitted late: {late_text}; best in time: {best_text}"
 
 
 def leaderboard(

@@ -55,9 +55,9 @@ def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str
     """
     relations: dict[str, str] = {}
     for row in frame.iter_rows(named=True):
-        above = "above" if (row["difference"] > 0) != lower_is_better else "below"
+        side = "above" if (row["difference"] > 0) != lower_is_better else "below"
         relations[row["against"]] = (
-            above if row["significant"] else "not significantly different from"
+            side if row["significant"] else "not significantly different from"
         )
     if relations[BEST] == "above":
         return "above the best"
@@ -388,8 +388,8 @@ def _compare_run(
     means = dict(zip(scores.systems, mean_scores.tolist(), strict=True))
     keys = remove_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
-    best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
-    opponents = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
+    sorted_tags = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
+    opponents = {BEST: sorted_tags[0], MEDIAN: sorted_tags[(len(sorted_tags) - 1) // 2]}
     if baseline is not None:
         opponents[BASELINE] = baseline
     tags = list(dict.fromkeys(opponents.values()))

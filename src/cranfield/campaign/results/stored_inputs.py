@@ -147,13 +147,13 @@ def _add_copy(
     if get_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
     sha256 = hash_file(path)
-    duplicate = next((record for record in versions if record.object == sha256), None)
-    if duplicate is not None:
-        is_same = duplicate.version == version
+    duplicate_record = next((record for record in versions if record.object == sha256), None)
+    if duplicate_record is not None:
+        is_same = duplicate_record.version == version
         ending = "; nothing was added" if is_same else ""
-        warn(f"the file has the same bytes as version {quote(duplicate.version)}{ending}")
+        warn(f"the file has the same bytes as version {quote(duplicate_record.version)}{ending}")
         if is_same:
-            return duplicate
+            return duplicate_record
     task_topics = read_topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
     n_rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
@@ -168,15 +168,15 @@ def _add_copy(
 
 def compare_versions(qrels: Qrels, earlier_qrels: Qrels) -> tuple[int, int, int]:
     """Return numbers of judgments (of topic, subtopic, document) added, changed and removed."""
-    new, old = (
+    new_rows, old_rows = (
         judgments.to_polars().with_columns(
             subtopic=pl.lit("") if judgments.subtopics is None else judgments.subtopics
         )
         for judgments in (qrels, earlier_qrels)
     )
-    pairs = new.join(old, on=["topic", "subtopic", "doc"])
+    pairs = new_rows.join(old_rows, on=["topic", "subtopic", "doc"])
     n_changed = int((pairs["grade"] != pairs["grade_right"]).sum())
-    return new.height - pairs.height, n_changed, old.height - pairs.height
+    return new_rows.height - pairs.height, n_changed, old_rows.height - pairs.height
 
 
 def _check_missing_judgments(qrels: Qrels, newest_qrels: Qrels) -> None:
@@ -255,8 +255,8 @@ def find_judgments(
         if record.version == version:
             return record
     names = ", ".join(quote(record.version) for record in versions)
-    unknown = f"unknown version {quote(version)} of the judgments"
-    raise PolicyError(f"{unknown}; expected one of: {names}")
+    problem = f"unknown version {quote(version)} of the judgments"
+    raise PolicyError(f"{problem}; expected one of: {names}")
 
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: JudgmentsRecord) -> Qrels:
@@ -325,10 +325,10 @@ def apply_to_runs(
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            readable = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
-            if len(readable) == len(runs):
+            new_runs = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
+            if len(new_runs) == len(runs):
                 raise
-            runs = readable
+            runs = new_runs
     return None
 
 
@@ -350,7 +350,7 @@ def _try_each(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""
-    readable = []
+    readable_runs = []
     for run in runs:
         try:
             reader(run)
@@ -360,8 +360,8 @@ def _try_each(
                 warn(f"{reason}; the run is excluded")
             campaign.unreadable_runs[run.id] = reason
         else:
-            readable.append(run)
-    return readable
+            readable_runs.append(run)
+    return readable_runs
 
 
 def make_judging_policies(rules: TaskRules) -> Policies:
@@ -378,11 +378,11 @@ def select_pool_runs(
     """
     rules = campaign.rules.get_task(task)
     priorities = (rules.pool or PoolRules()).priorities
-    accepted = campaign.registry.list_submissions(rules.name)
-    runs_in_time = [run for run in accepted if not run.late]
+    accepted_runs = campaign.registry.list_submissions(rules.name)
+    runs_in_time = [run for run in accepted_runs if not run.late]
     selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{inflect(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
+        runs = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
         runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
         raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
@@ -448,21 +448,21 @@ def pool(
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise make_no_readable_run_error(campaign, rules.name)
-    readable = [run for run in submissions if run.id not in campaign.unreadable_runs]
-    _warn_of_blanks(campaign, rules, readable, new_pool)
+    used_runs = [run for run in submissions if run.id not in campaign.unreadable_runs]
+    _warn_of_blanks(campaign, rules, used_runs, new_pool)
     # A deeper pool of runs that were pooled before is recorded too.
     depths = campaign.registry.get_pool_depths(rules.name) if mark else {}
-    new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
+    new_runs = [run for run in used_runs if not run.pooled or depths.get(run.tag, depth) < depth]
     if mark and (new_runs or without):
         tags = [run.tag for run in new_runs]
         details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
-            accepted = {run.id: run for run in change.list_submissions(rules.name)}
+            accepted_runs = {run.id: run for run in change.list_submissions(rules.name)}
             for run in new_runs:
-                if run.id not in accepted:
+                if run.id not in accepted_runs:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quote(run.tag)} {reason}")
-                change.update(replace(accepted[run.id], pooled=True))
+                change.update(replace(accepted_runs[run.id], pooled=True))
     return new_pool
 
 

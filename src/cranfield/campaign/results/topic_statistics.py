@@ -168,16 +168,16 @@ def _make_statistics(name: str, values: Floats, scores: Scores, is_average: bool
     best_first = np.sort(values, axis=1)
     if not scores.lower_is_better:
         best_first = best_first[:, ::-1]
-    middle = best_first[:, (n_runs - 1) // 2]
+    median = best_first[:, (n_runs - 1) // 2]
     if is_average:
         # Halves are added, because the sum of the scores may overflow.
-        middle = middle / 2 + best_first[:, n_runs // 2] / 2
+        median = median / 2 + best_first[:, n_runs // 2] / 2
     return pl.DataFrame(
         {
             "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),
             "topic": pl.Series(scores.topics, dtype=pl.String),
             "best": best_first[:, 0],
-            "median": middle,
+            "median": median,
             "worst": best_first[:, -1],
             "n": pl.repeat(n_runs, len(scores.topics), dtype=pl.Int64, eager=True),
         }

@@ -175,14 +175,14 @@ def _find_recorded_files(registry: RegistryReader) -> _Records:
 def _find_unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
     """Yield files without a record: left over by a killed process, or not part of the campaign."""
     parents = {str(parent) for name in files for parent in PurePosixPath(name).parents}
-    pending = sorted(folder.iterdir(), reverse=True)
-    while pending:
-        path = pending.pop()
+    pending_paths = sorted(folder.iterdir(), reverse=True)
+    while pending_paths:
+        path = pending_paths.pop()
         name = path.relative_to(folder).as_posix()
         is_own = name in CAMPAIGN_PATHS or name in parents or path.parent == folder / OBJECTS
         if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders that are not part of the campaign, are not searched.
-            pending.extend(sorted(path.iterdir(), reverse=True))
+            pending_paths.extend(sorted(path.iterdir(), reverse=True))
         elif name in files or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():

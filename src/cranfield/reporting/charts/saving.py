@@ -179,8 +179,8 @@ def make_caption(chart: Any) -> str:
     if isinstance(title, str):
         return title
     lines = [title.get("text", ""), title.get("subtitle", [])]
-    first, others = ([line] if isinstance(line, str) else line for line in lines)
-    return ". ".join(filter(None, [" ".join(first), " ".join(others)]))
+    title_lines, subtitle_lines = ([line] if isinstance(line, str) else line for line in lines)
+    return ". ".join(filter(None, [" ".join(title_lines), " ".join(subtitle_lines)]))
 
 
 def parse_format(path: Any) -> str:

@@ -52,8 +52,8 @@ def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
     is_new = proportion[1:] != proportion[:-1] if is_counted else value[1:] > value[:-1]
     is_first = np.concatenate(([True], is_new))
     rows, value, proportion = rows[is_first], value[is_first], proportion[is_first]
-    below, up_to = _compute_proportions(runs_image, rows, proportion)
-    table = pl.DataFrame({"value": value, "runs below": below, "runs": up_to, "values": proportion})
+    low, high = _compute_proportions(runs_image, rows, proportion)
+    table = pl.DataFrame({"value": value, "runs below": low, "runs": high, "values": proportion})
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
 
@@ -81,8 +81,8 @@ def _compute_proportions(
     """Return the proportions of runs below and up to the value of each row; NaN if unknown."""
     if runs_image.size == runs_image.n_runs:
         # All runs have different values, so that a rank is a number of runs.
-        below = proportion * ((runs_image.size - 1) / runs_image.size)
-        return below, below + 1 / runs_image.size
+        lower = proportion * ((runs_image.size - 1) / runs_image.size)
+        return lower, lower + 1 / runs_image.size
     if not _is_countable(runs_image, len(rows), "min"):
         unknown_values = np.full(len(rows), np.nan)
         return unknown_values, unknown_values
@@ -189,8 +189,8 @@ def _add_cutoff(measure: str | Measure, length: int) -> str | Measure:
 def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
     table = accumulate_proportions(runs_image)
     low, high = table["value"][0], table["value"][-1]
-    top = runs_image.measure.info.range[1]
-    ends = [min(0.0, low), top if np.isfinite(top) else high]
+    max_value = runs_image.measure.info.range[1]
+    ends = [min(0.0, low), max_value if np.isfinite(max_value) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
     x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
@@ -335,9 +335,9 @@ def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
 def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     values = list_runs_by_value(runs_image)
     lowest, highest = float(values["value"][0]), float(values["value"][-1])
-    top, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
-    top = max(top if np.isfinite(top) else highest, low + 1e-9)
-    scale = alt.Scale(domain=[low, top], nice=False, zero=False)
+    max_value, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
+    max_value = max(max_value if np.isfinite(max_value) else highest, low + 1e-9)
+    scale = alt.Scale(domain=[low, max_value], nice=False, zero=False)
 
     def to_x(position: int) -> alt.XDatum:
         return alt.XDatum(
@@ -358,7 +358,7 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
         y=to_y("value").title("value").axis(grid=False, domain=False),
         tooltip=theme.make_tips("value", "count:Q", "runs:N"),
     )
-    labels = theme.start_chart(_make_labels(values, low, top))
+    labels = theme.start_chart(_make_labels(values, low, max_value))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
     leaders = leaders.encode(x=to_x(12), x2=alt.X2Datum(27), y=to_y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
@@ -382,11 +382,11 @@ def _describe_steps(runs_image: Image) -> str:
     return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 
 
-def _make_labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
+def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataFrame:
     """Label each value with its runs, moved so that labels do not overlap."""
     runs_of_values = values["runs"].to_list()
     value = values["value"].to_numpy()
-    height = (value - low) / (top - low) * SPACING_HEIGHT
+    height = (value - low) / (max_value - low) * SPACING_HEIGHT
     subset = np.arange(len(value))
     for max_lines in (MAX_LINES, 1):
         label = [_write_label(runs, max_lines) for runs in runs_of_values]
@@ -400,7 +400,7 @@ def _make_labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
         height[subset], size[subset], -LINE_HEIGHT / 2, SPACING_HEIGHT + LINE_HEIGHT / 2
     )
     first_line = position + LINE_HEIGHT * (n_lines[subset] - 1) / 2
-    unit = (top - low) / SPACING_HEIGHT
+    unit = (max_value - low) / SPACING_HEIGHT
     return pl.DataFrame(
         {
             "value": value[subset],

@@ -294,10 +294,10 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     title = "proportion of the pool's relevant documents"
     documents_panel = _draw_pooling(study.documents, "of pool", title, channels)
     panels = [documents_panel.properties(title="Relevant documents")]
-    judged = study.documents["method", "budget", "judged"]
+    counts = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
-        points = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
+        points = rows.join(counts, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panel = _draw_pooling(points, quantity, QUANTITIES[quantity], channels)
         panels.append(panel.properties(title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
@@ -314,13 +314,13 @@ def _draw_pooling(
     columns = {"value": value, "low": value - spread, "high": value + spread}
     frame = rows.select("method", "budget", "judged", **columns)
     full_pool, budgets = frame.tail(1), frame.head(-1)
-    judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
-    judged = judged.axis(format="~s", tickCount=5)
+    x = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
+    x = x.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
     tip = theme.make_tips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
     rule = theme.start_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
-    panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, channels, tip) + rule
+    panel: alt.LayerChart = theme.draw_bands(budgets, x, y, channels, tip) + rule
     return panel.properties(width=300, height=240)
 
 

@@ -262,7 +262,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     title = inputs.make_title(topic_scores)
     # If there is not enough space for all topics, some labels are omitted.
     axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if has_all_labels else "greedy"}
-    easiest_first = [topics[k] for k in order]
+    topic_labels = [topics[k] for k in order]
     legend = alt.Legend(title=title, gradientLength=max(60, min(height * len(names), 240)))
     # Viridis is perceptually uniform and colour-blind safe.
     colour = alt.Color("score:Q", legend=legend).scale(
@@ -275,7 +275,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     counts = f"{inflect(len(names), 'system')}, {inflect(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=theme.encode_columns(
-            "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **axis
+            "topic", topic_labels, "topic, easiest first", topic_size, domain=False, **axis
         ),
         y=theme.encode_rows("system", names, "system, best first", size),
         color=colour,
@@ -288,8 +288,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
-        f" easiest topic is {easiest_first[0]} with a mean of {topic_means[order[0]]:.4g}, the"
-        f" hardest is {easiest_first[-1]}.",
+        f" easiest topic is {topic_labels[0]} with a mean of {topic_means[order[0]]:.4g}, the"
+        f" hardest is {topic_labels[-1]}.",
     )
     return theme.apply_theme(chart)
 

@@ -75,21 +75,22 @@ def compute_scaling(
     with_effect: bool = True,
 ) -> Scaling:
     """Determine the scale of a measure and, if `with_effect`, the effect of interval scaling."""
-    declared = ""
+    declared_scale = ""
     if comparison is not None and comparison.measure_scale is not None:
         is_by_user = comparison.scores.scale_source == "user"
-        declared = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
+        declared_scale = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
     if measure is None:
         reason = "scale unknown: not a measure of cranfield"
-        return Scaling(declared, "", reason, None, reason)
+        return Scaling(declared_scale, "", reason, None, reason)
     max_grade = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    computed, reason = _compute_scale(measure, max_grade)
+    computed_scale, reason = _compute_scale(measure, max_grade)
     effect: ScalingEffect | str = "not requested"
     if with_effect:
         effect = _compare_scaled(measure, comparison, evaluation, options)
-    if not declared:
-        declared = str(measure.scale if evaluation is None else measure.scale_for_grades(max_grade))
-    return Scaling(declared, computed, reason, differs_by_topic(measure), effect)
+    if not declared_scale:
+        scale = measure.scale if evaluation is None else measure.scale_for_grades(max_grade)
+        declared_scale = str(scale)
+    return Scaling(declared_scale, computed_scale, reason, differs_by_topic(measure), effect)
 
 
 def _compute_scale(measure: Measure, max_grade: int) -> tuple[str, str]:

@@ -151,13 +151,13 @@ def _describe_best(part: MeasurePart) -> str:
     if len(part.scores.systems) == 1:
         return f"{make_label(names[0])} scores {score} on {make_label(part.name)}."
     all_systems = inflect(len(values), "system")
-    best = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
+    line = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
     has_score = ~np.isnan(part.scores.values)
     if (has_score == has_score[:, :1]).all():
-        return best
+        return line
     n_topics = np.count_nonzero(has_score.reshape(*has_score.shape[:2], -1).any(axis=2), axis=0)
     sizes = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
-    return f"{best} Systems have scores on different topics: {sizes} per system."
+    return f"{line} Systems have scores on different topics: {sizes} per system."
 
 
 def write_verdict(meaning: Meaningfulness) -> str:
@@ -195,16 +195,16 @@ def describe_best_judge(result: object) -> str:
     if not isinstance(result, JudgeComparison):
         return ""
     column = result.statistics.index("alpha")
-    best = int(argsort_best(result.values[:, column])[0])
+    judge = int(argsort_best(result.values[:, column])[0])
     tables = result.values, result.low, result.high
-    alpha, low, high = (float(table[best, column]) for table in tables)
+    alpha, low, high = (float(table[judge, column]) for table in tables)
     sizes = f"{inflect(len(result.judges), 'judge')} on {inflect(len(result.topics), 'topic')}"
     if np.isnan(alpha):
         return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
-        f"Of {sizes}, {make_label(result.judges[best])} agrees best with people: Krippendorff's"
+        f"Of {sizes}, {make_label(result.judges[judge])} agrees best with people: Krippendorff's"
         f" alpha {alpha:.3f}{interval}."
     )
 
@@ -223,12 +223,12 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
         verdicts = list_verdicts(comparison)
-        top = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
+        cell = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
     elif comparison.alternative == "two-sided":
-        top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
+        cell = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
     else:
-        top = ""
-    return [best_systems, top, pairs, invariant]
+        cell = ""
+    return [best_systems, cell, pairs, invariant]
 
 
 def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:

@@ -146,9 +146,9 @@ def check(
     Returns
     -------
     FileChecks
-        Faults of each file or system; readers refuse files with errors. By default, every line of a
-        file of TREC text in UTF-8 is checked. Of other files, of standard input, and with other
-        `format`, `encoding` or `separator`, only the first line that cannot be read is reported.
+        Faults of each file or system; readers refuse files with errors. Every line of a file of
+        TREC text is checked, unless another `format`, `encoding` or `separator` is set. Of other
+        files, and of standard input, only the first line that cannot be read is reported.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-from cranfield.reporting.references import read_entries
+from cranfield.reporting.references import read_works
 
 PLACE = "<!-- references -->"
 """Where the list goes."""
@@ -20,5 +20,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def listed() -> str:
     """List the publications."""
-    works = [one for one in read_entries().values() if not one.is_software]
-    return "\n".join(f"- {one.to_text(markdown=True)}" for one in works)
+    works = [one for one in read_works().values() if not one.is_software]
+    return "\n".join(f"- {one.to_text(is_markdown=True)}" for one in works)

@@ -100,4 +100,4 @@ def test_any_options(line: str, data: st.DataObject, tmp_path: Path) -> None:
         more = {*folder.rglob("*")} - before - {*folder.glob("news/**/*")}
         assert "--resume" in words or not more
     if (folder / "news").is_dir():
-        assert cf.campaign.open(folder / "news").verify().ok
+        assert cf.campaign.open(folder / "news").verify().is_intact

@@ -45,7 +45,7 @@ def test_curves_by_hand() -> None:
     assert layer["encoding"]["y"]["scale"]["domain"] == [0, 0.15]
     # The most discriminative first.
     assert layer["encoding"]["color"]["scale"]["domain"] == ["A", "B"]
-    whole, every = lines(asl_chart(given, largest=1))
+    whole, every = lines(asl_chart(given, max_pvalue=1))
     assert [len(points) for points in every.values()] == [6, 6]
     assert whole["encoding"]["x"]["scale"]["domain"] == [0, 6]
 

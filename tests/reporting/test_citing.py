@@ -21,7 +21,7 @@ from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import split_topics, study_scales
 from cranfield.meta.study import STUDIES, Study
-from cranfield.reporting.references import RESULT_SOURCES, find_cited_works, read_entries
+from cranfield.reporting.references import RESULT_SOURCES, find_cited_works, read_works
 from cranfield.result import Result
 from cranfield.significance import CORRECTIONS, TESTS, compare_measures
 from cranfield.texts import read_citations
@@ -51,8 +51,8 @@ def hook() -> ModuleType:
 
 def test_entries_are_whole() -> None:
     text = (ROOT / "src/cranfield/data/references.bib").read_text(encoding="utf-8")
-    assert len(read_entries()) == text.count("\n@") + text.startswith("@")
-    for key, entry in read_entries().items():
+    assert len(read_works()) == text.count("\n@") + text.startswith("@")
+    for key, entry in read_works().items():
         assert REQUIRED[entry.kind] <= set(entry.fields), key
         assert entry.key == key
         for value in entry.fields.values():
@@ -69,13 +69,13 @@ ACCENTS = str.maketrans("äöüéíóçşšğøàã", "aoueiocssgoaa")
 
 
 def test_entries_are_in_order_and_a_doi_belongs_to_one_work() -> None:
-    works = [one for one in read_entries().values() if not one.is_software]
+    works = [one for one in read_works().values() if not one.is_software]
     names = [
         ([re.sub("'", "", name.lower().translate(ACCENTS)) for name in one.families], one.year)
         for one in works
     ]
     assert names == sorted(names)
-    known = [one.fields["doi"] for one in read_entries().values() if "doi" in one.fields]
+    known = [one.fields["doi"] for one in read_works().values() if "doi" in one.fields]
     assert len(set(known)) == len(known) > 100
     assert all(re.fullmatch(r"10\.\d{4,5}/[^\s{}]+", doi) for doi in known)
 
@@ -84,7 +84,7 @@ def test_the_page_lists_the_works() -> None:
     page = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
     assert page.count(hook().PLACE) == 1
     lines = hook().listed().splitlines()
-    works = [one for one in read_entries().values() if not one.is_software]
+    works = [one for one in read_works().values() if not one.is_software]
     assert len(lines) == len(works)
     for line, one in zip(lines, works, strict=True):
         assert line.startswith(f"- {one.families[0]}")
@@ -93,17 +93,17 @@ def test_the_page_lists_the_works() -> None:
 
 
 def test_references_as_text() -> None:
-    assert read_entries()["efron1993"].to_text(markdown=True) == (
+    assert read_works()["efron1993"].to_text(is_markdown=True) == (
         "Efron, B. and Tibshirani, R. J. (1993)."
         " *An introduction to the bootstrap*. Chapman & Hall."
     )
-    assert read_entries()["sakai2013"].to_text() == (
+    assert read_works()["sakai2013"].to_text() == (
         "Sakai, T. (2013). Metrics, statistics, tests."
         " PROMISE Winter School 2013, LNCS 8173, 116–163. doi:10.1007/978-3-642-54798-0_6."
     )
     assert (
-        read_entries()["moffat2008"]
-        .to_text(markdown=True)
+        read_works()["moffat2008"]
+        .to_text(is_markdown=True)
         .endswith(
             "*ACM Transactions on Information Systems* 27(1), 2:1–2:27."
             " [doi:10.1145/1416950.1416952](<https://doi.org/10.1145/1416950.1416952>)."
@@ -381,7 +381,7 @@ def test_bibtex() -> None:
 
 def test_entry_of_the_library_agrees_with_its_file() -> None:
     cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    own = read_entries()["cranfield"].fields
+    own = read_works()["cranfield"].fields
     assert f'title: "{own["title"]}"' in cff
     assert f"- name: {own['author'].strip('{}')}" in cff
     assert f"version: {cf.__version__}" in cff

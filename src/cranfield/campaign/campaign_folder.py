@@ -99,7 +99,7 @@ class Campaign(OpenedCampaign):
 
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
-        return self.registry.teams()
+        return self.registry.list_teams()
 
     def submit_archive(
         self,
@@ -111,7 +111,7 @@ class Campaign(OpenedCampaign):
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> tuple[RowOutcome, ...]:
-        """Submit the runs of a table in order, continuing after a refused run."""
+        """Submit the runs of a table in order; see `submit_archive` for the options."""
         check_list("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.submit import Declaration
@@ -124,9 +124,9 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return the submissions in the order of recording, of all tasks if `task` is None."""
+        """Return submissions in order of recording, by default the accepted runs of all tasks."""
         check_list("states", states)
-        return self.registry.submissions(task, states)
+        return self.registry.list_submissions(task, states)
 
     def run_records(self, tag: str, *, contacts: bool = False) -> list[dict[str, Any]]:
         """Return the records of the runs with a tag: declarations, faults and events.
@@ -145,18 +145,19 @@ class Campaign(OpenedCampaign):
         PolicyError
             If no run has the tag.
         """
-        runs = self.registry.submissions(None, None, tag=tag)
+        runs = self.registry.list_submissions(None, None, tag=tag)
         if not runs:
             hint = "`cranfield campaign run list` lists the runs"
             raise PolicyError(f"unknown run {quote(tag)}; {hint}")
-        events = self.registry.events()
+        events = self.registry.list_events()
         records = []
         for run in runs:
             record = asdict(run)
             if contacts:
-                team = self.registry.team(run.team)
+                team = self.registry.find_team(run.team)
                 record["contact"] = "" if team is None else team.contact
-            record["faults"] = [*map(asdict, self.registry.faults(run.id, private=True))]
+            faults = self.registry.list_faults(run.id, includes_private=True)
+            record["faults"] = [*map(asdict, faults)]
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events
@@ -216,10 +217,10 @@ def find_releases_with(campaign: OpenedCampaign, runs: Sequence[Submission]) -> 
 
     Retracted releases are ignored. The runs are accepted, or were until now.
     """
-    records = campaign.registry.releases()
+    records = campaign.registry.list_releases()
     newest = {record.task: record.id for record in records if record.state == "released"}
     ids, tasks_with_runs, releases = {run.id for run in runs}, set(), []
-    for event in campaign.registry.events() if newest else ():
+    for event in campaign.registry.list_events() if newest else ():
         for name, row in json.loads(event.details)["rows"]:
             if name == "submission" and row["id"] in ids:
                 tasks_with_runs.add(row["task"])

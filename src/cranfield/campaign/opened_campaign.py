@@ -41,7 +41,7 @@ class OpenedCampaign:
         self.folder = Path(fspath(folder))
         self.actor = actor
         self.clock = clock
-        self.registry = Registry(self)
+        self.registry = CampaignRegistry(self)
         """Teams, submissions, judgments, releases and events."""
         self.unreadable_runs: dict[int, str] = {}
         """Reasons why accepted runs could not be read, by submission id."""
@@ -72,7 +72,7 @@ def check_outside(folder: Path, path: Path) -> None:
         raise PolicyError(f"{reason}, got {quote(str(path))}")
 
 
-class Registry(RegistryReader):
+class CampaignRegistry(RegistryReader):
     """The registry of an opened campaign.
 
     Changes are logged with the campaign's actor and clock. A change of the rules is logged with the

@@ -48,6 +48,7 @@ def render_text(template: str, **values: object) -> str:
 
 @cache
 def load_text_templates() -> Environment:
+    """Return the environment of the templates of text and Markdown."""
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -92,7 +93,7 @@ def to_position(
     """Return the position of a value between two bounds, from 0 to 100 percent, plus a shift.
 
     A value outside the bounds has the position of the nearest bound. With a `start`, return the
-    distance between the positions of `start` and of the value instead, plus the shift.
+    position of the value minus that of `start`, plus the shift.
     """
     low, high = bounds
 
@@ -112,7 +113,7 @@ def is_lower_better(name: str) -> bool:
 
 
 SHEETS = "runs"
-"""Folder of the sheets; separate from the index, because a tag may be `index`."""
+"""Folder of the sheets, without the file index.html, because a tag may be `index`."""
 
 
 def encode_text(text: str) -> bytes:
@@ -121,30 +122,30 @@ def encode_text(text: str) -> bytes:
 
 
 def write_files(
-    folder: PathName, files: Mapping[str, bytes], *, private: bool = False
+    folder: PathName, files: Mapping[str, bytes], *, is_private: bool = False
 ) -> tuple[Path, ...]:
     """Write files by name into a folder; return their paths."""
     target = Path(fspath(folder))
     for subfolder in sorted({(target / name).parent for name in files}):
         make_folder(subfolder)
     for name, content in files.items():
-        with open_atomically(target / name, is_private=private) as out:
+        with open_atomically(target / name, is_private=is_private) as out:
             out.write(content)
     return tuple(target / name for name in files)
 
 
 @contextmanager
 def replace_folder(
-    folder: PathName, noun: str, *, private: bool = False, public: bool = False
+    folder: PathName, noun: str, *, is_private: bool = False, is_public: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `folder` when it is complete, or not at all.
 
-    An older folder is replaced only if it is empty or contains only files that were written for
-    the same noun; a hidden file lists these files. Only the owner can read the hidden file of a
-    `private` folder; everybody can read all files of a `public` folder.
+    The noun is the kind of the folder, such as `site`. An older folder is replaced only if it is
+    empty, or is of this kind and contains only files that a hidden file lists. Only the owner can
+    read the hidden file of a private folder; everybody can read all files of a public folder.
     """
-    target, mark = Path(fspath(folder)).resolve(), f".cranfield-{noun}"
-    _check_replaceable(target, folder, noun, mark)
+    target, record_name = Path(fspath(folder)).resolve(), f".cranfield-{noun}"
+    _check_replaceable(target, folder, noun, record_name)
     make_folder(target.parent)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
@@ -153,9 +154,9 @@ def replace_folder(
             yield new_folder
             files = sorted(path for path in new_folder.rglob("*") if path.is_file())
             names = "".join(f"{path.relative_to(new_folder).as_posix()}\n" for path in files)
-            with open_atomically(new_folder / mark, is_private=private) as out:
+            with open_atomically(new_folder / record_name, is_private=is_private) as out:
                 out.write(names.encode())
-            for entry in (new_folder, *new_folder.rglob("*")) if public else ():
+            for entry in (new_folder, *new_folder.rglob("*")) if is_public else ():
                 entry.chmod(0o755 if entry.is_dir() else 0o644)
             if target.is_dir():
                 target.rename(old_folder)
@@ -170,8 +171,8 @@ def replace_folder(
         raise make_file_error(error, "written", folder) from None
 
 
-def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> None:
-    """Check that a folder does not exist, is empty, or was written for the same noun."""
+def _check_replaceable(target: Path, folder: PathName, noun: str, record_name: str) -> None:
+    """Check that a folder does not exist, is empty, or was written as a folder of this kind."""
     if not os.path.lexists(target):
         return
     name = quote(str(folder))
@@ -179,8 +180,10 @@ def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> 
         raise PolicyError(f"expected a folder, got the file {name}")
     files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     paths = {path.relative_to(target).as_posix() for path in files}
-    record = target / mark
-    written_names = {mark, *record.read_text("utf-8").splitlines()} if record.is_file() else set()
+    record = target / record_name
+    written_names = (
+        {record_name, *record.read_text("utf-8").splitlines()} if record.is_file() else set()
+    )
     if other_files := sorted(paths - written_names):
         reason = f"contains {quote(other_files[0])}, which does not belong to the {noun}"
         raise PolicyError(f"{name} {reason}; nothing was changed")

@@ -159,7 +159,7 @@ def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: st
         cli.write(f"{verification}\n", output)
     else:
         cli.write_listing(verification.to_polars(), "", format, output)
-    return int(not verification.ok)
+    return int(not verification.is_intact)
 
 
 @cli.command()
@@ -429,7 +429,7 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
     """Print the scores that the rules of a task let teams see before its release."""
     runs = [outcome.submission for outcome in outcomes if outcome.is_accepted]
     for task in dict.fromkeys(run.task for run in runs):
-        if campaign.rules.task(task).feedback == "none":
+        if campaign.rules.get_task(task).feedback == "none":
             continue
         from cranfield.campaign.results.leaderboard import format_feedback
 
@@ -470,10 +470,10 @@ def list_runs(
     from cranfield.tabular import align_rows
 
     if task is not None:
-        campaign.rules.task(task)
+        campaign.rules.get_task(task)
     if team is not None:
         require_team(campaign.registry, team)
-    submissions = campaign.registry.submissions(task, None, team=team)
+    submissions = campaign.registry.list_submissions(task, None, team=team)
     runs = [run for run in submissions if "all" in states or run.state in states]
     names = TEXT_COLUMNS if format == "text" else COLUMNS
     rows = [{name: getattr(run, name) for name in names} for run in runs]

@@ -82,7 +82,7 @@ def pool(
         read_stored_qrels,
     )
 
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     documents_pool = campaign.pool(rules.name, **options)
     topics = inflect(len(documents_pool.topics), "topic")
     size = f"{topics}, {inflect(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
@@ -133,9 +133,9 @@ def judgments(
     """
     import polars as pl
 
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     if qrels is None:
-        records = campaign.registry.judgments(rules.name)
+        records = campaign.registry.list_judgments(rules.name)
         schema = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
         columns = {name: [getattr(record, name) for record in records] for name in schema}
         frame = pl.DataFrame(columns, {**schema, "rows": pl.Int64})
@@ -145,7 +145,7 @@ def judgments(
         return
     if version is None:
         raise PolicyError("QRELS requires --version, such as --version 1")
-    earlier_records = campaign.registry.judgments(rules.name)
+    earlier_records = campaign.registry.list_judgments(rules.name)
     record = campaign.add_judgments(qrels, rules.name, version=version, **options)
     rows = inflect(record.rows, "judgment")
     print(f"{rules.name}: version {quote(record.version)} of the judgments, {rows}")
@@ -413,7 +413,7 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
         print(f"note: {sanitise(note)}")
     for sentence in new_release.excluded:
         print(f"not released: {sentence}")
-    for record in campaign.registry.releases():
+    for record in campaign.registry.list_releases():
         if record.manifest == new_release.manifest and record.id != new_release.id:
             print(f"note: {new_release.id} is identical to the release {record.id}")
 

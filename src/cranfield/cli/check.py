@@ -108,7 +108,7 @@ def _check_by_rules(
     """Check runs by the rules of a task; also return the errors of runs that cannot be read."""
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag requires a single run, got {len(runs)}")
-    task_rules = cf.campaign.read_rules(rules).task(task)
+    task_rules = cf.campaign.read_rules(rules).get_task(task)
     reports: list[cf.campaign.CheckReport] = []
     errors: list[InputError] = []
     for run in runs:

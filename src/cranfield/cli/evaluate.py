@@ -246,8 +246,8 @@ def _format_lines(
     return score_formats.format_trec(
         evaluation,
         by_topic=by_topic,
-        runid=bool(groups),
-        relstring="all_trec" in groups,
+        has_runid=bool(groups),
+        has_relstring="all_trec" in groups,
         rel=1 if rel is None else rel,
     )
 

@@ -198,7 +198,7 @@ def cite(
     cranfield cite discriminative-power --format text
     cranfield cite --all
     """
-    from cranfield.reporting.references import read_entries
+    from cranfield.reporting.references import read_works
 
-    works = cf.cite(*names, *(read_entries() if everything else ()))
+    works = cf.cite(*names, *(read_works() if everything else ()))
     cli.write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)

@@ -67,15 +67,6 @@ def draw_text_bars(
     """Draw values with their intervals on one axis, a line of text each.
 
     With `has_zero`, the position of 0 is marked.
-
-    Examples
-    --------
-    >>> values = np.array([0.2, 0.8, 7.0])
-    >>> for bar in draw_text_bars(values, values - 0.2, values + 0.2, (0.0, 1.0)):
-    ...     print(bar)
-    ──────●──────
-                      ──────●──────
-                                  ▸
     """
     lowest, highest = axis
 

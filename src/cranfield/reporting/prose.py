@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.scale_types import Scale, format_scale_type
 from cranfield.base.text import capitalise, inflect
 from cranfield.base.version import __version__
-from cranfield.reporting.references import PACKAGE, Entry, find_cited_works
+from cranfield.reporting.references import PACKAGE, Work, find_cited_works
 from cranfield.reporting.summary import (
     BETTER,
     WORSE,
@@ -64,7 +64,7 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class Definition:
+class Detail:
     """Part of a sentence that is written only once, in the first paragraph that has it."""
 
     text: str
@@ -77,7 +77,7 @@ class MeasureName:
     text: str = field(compare=False)
 
 
-Part = str | Maths | Citation | Definition | MeasureName
+Part = str | Maths | Citation | Detail | MeasureName
 Sentence = Sequence[Part]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
@@ -103,7 +103,7 @@ def _write_part(part: Part, format: str) -> str:
     is_latex = format == "latex"
     if isinstance(part, Maths):
         return f"${part.text}$" if is_latex else part.text
-    if isinstance(part, (Definition, MeasureName)):
+    if isinstance(part, (Detail, MeasureName)):
         part = part.text
     if isinstance(part, str):
         return text.escape_latex(part) if is_latex else text.sanitise(part)
@@ -117,7 +117,7 @@ def _write_part(part: Part, format: str) -> str:
     return f" ({'; '.join(map(_cite_shortly, works))})"
 
 
-def _cite_shortly(work: Entry) -> str:
+def _cite_shortly(work: Work) -> str:
     """Return authors and year, or the name of a program."""
     if work.is_software:
         return work.key
@@ -226,14 +226,14 @@ def _choose_noun(comparison: PairwiseComparison) -> str:
 def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     """Count the decimals of a pair; one-sided intervals are extended symmetrically."""
     low, high = (float(bounds[k]) for bounds in comparison.interval)
-    twice = 2 * float(comparison.difference[k])
+    bound_sum = 2 * float(comparison.difference[k])
     if np.isfinite(low) != np.isfinite(high):
-        low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
+        low, high = (low, bound_sum - low) if np.isfinite(low) else (bound_sum - high, high)
     decimals = count_decimals(low, high, comparison.places)
     # A difference or bound other than 0 is not rounded to 0.
-    quantities = (low, high, twice / 2)
-    smallest = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
-    while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
+    quantities = (low, high, bound_sum / 2)
+    min_size = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
+    while decimals < MAX_DECIMALS and round(min_size, decimals) == 0:
         decimals += 1
     return decimals
 
@@ -277,10 +277,10 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.baselines:
         yield from _describe_baselines(comparison)
     elif comparison.shows_pairs:
-        significant = np.flatnonzero(is_significant)
-        if significant.size:
+        significant_pairs = np.flatnonzero(is_significant)
+        if significant_pairs.size:
             start = f"The {_choose_noun(comparison)} found"
-            yield [*_list_differences(comparison, start, significant)]
+            yield [*_list_differences(comparison, start, significant_pairs)]
     else:
         yield from _describe_best(comparison)
 
@@ -298,8 +298,8 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     for index in dict.fromkeys(comparison.second.tolist()):
         baseline = comparison.systems[index]
         pairs = np.flatnonzero(comparison.second == index)
-        largest = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
-        mean = _format_mean(comparison, index, int(largest))
+        largest_pair = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
+        mean = _format_mean(comparison, index, int(largest_pair))
         yield [f"The {comparison.mean_of} of the baseline {baseline} was {mean}."]
         if (
             comparison.alternative == "two-sided"
@@ -312,21 +312,20 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero((comparison.second == index) & (verdicts == verdict))
-            if significant.size == 0:
+            significant_pairs = pairs[verdicts[pairs] == verdict]
+            if significant_pairs.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
-            subject = (
-                f"{inflect(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
-            )
+            n_systems = significant_pairs.size
+            subject = f"{inflect(n_systems, 'system')} {'is' if n_systems == 1 else 'are'}"
             differences = (
                 f"these {_choose_noun(comparison)}"
-                if significant.size > 1
+                if n_systems > 1
                 else f"this {_choose_noun(comparison).removesuffix('s')}"
             )
             start = f"{start_sentence(subject)} significantly {verdict} than {baseline}, by"
             start += f" {differences}"
-            yield [*_list_differences(comparison, start, significant)]
+            yield [*_list_differences(comparison, start, significant_pairs)]
 
 
 def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices) -> Iterator[Part]:
@@ -347,44 +346,44 @@ def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Describe the best system and the systems that differ from it significantly."""
-    best, next_best = (int(k) for k in comparison.order[:2])
+    best_system, next_system = (int(k) for k in comparison.order[:2])
     names = comparison.systems
-    top = [name for name in comparison.top_group if name != names[best]]
+    top_names = [name for name in comparison.top_group if name != names[best_system]]
     is_different = (
         np.nan_to_num(comparison.to_matrix(comparison.is_significant().astype(float))) > 0
     )
-    different_systems = [names[k] for k in comparison.order if is_different[best, k]]
+    different_systems = [names[k] for k in comparison.order if is_different[best_system, k]]
     extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
-    k = next(k for k, pair in enumerate(pairs) if {*pair} == {best, next_best})
+    k = next(k for k, pair in enumerate(pairs) if {*pair} == {best_system, next_system})
     other_systems = _name_other_systems(len(different_systems), len(names) - 1)
     if len(different_systems) < len(names) - 1:
         other_systems += f" ({join_names(different_systems)})"
     clause = f"differs significantly from {other_systems}"
-    clause += f", and not from {join_names(top)}" if top else ""
+    clause += f", and not from {join_names(top_names)}" if top_names else ""
     if not different_systems:
         clause = "is not significantly different from any other system"
     best_systems = [names[j] for j in comparison.best]
-    verb, subject = ("has", "it") if len(best_systems) == 1 else ("have", names[best])
+    verb, subject = ("has", "it") if len(best_systems) == 1 else ("have", names[best_system])
     yield [
         f"{join_names(best_systems)} {verb} the {extreme} {comparison.mean_of},"
-        f" {_format_mean(comparison, best, k)}; {subject} {clause}."
+        f" {_format_mean(comparison, best_system, k)}; {subject} {clause}."
     ]
     yield [
-        f"Compared with {'the second, ' * (len(best_systems) == 1)}{names[next_best]}, the"
+        f"Compared with {'the second, ' * (len(best_systems) == 1)}{names[next_system]}, the"
         f" {comparison.difference_name}"
-        f" ({names[best]} {comparison.between_names} {names[next_best]}) is ",
-        *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),
+        f" ({names[best_system]} {comparison.between_names} {names[next_system]}) is ",
+        *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best_system),
         ".",
     ]
     is_better = make_verdict_matrix(comparison) == BETTER
-    others = [j for j in comparison.order if j != best and is_better[j].any()]
-    if others and comparison.count() <= MAX_NAMED_PAIRS:
+    other_indices = [j for j in comparison.order if j != best_system and is_better[j].any()]
+    if other_indices and comparison.count() <= MAX_NAMED_PAIRS:
         clauses: list[str] = []
-        for j in others:
-            worse = [names[k] for k in comparison.order if is_better[j, k]]
+        for j in other_indices:
+            worse_systems = [names[k] for k in comparison.order if is_better[j, k]]
             verb = "" if clauses else "is significantly better "
-            clauses.append(f"{names[j]} {verb}than {join_names(worse, None)}")
+            clauses.append(f"{names[j]} {verb}than {join_names(worse_systems, None)}")
         yield [f"Of the other systems, {'; '.join(clauses)}."]
 
 
@@ -411,7 +410,7 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     size = np.abs(effects)
     yield [
         "Effect sizes",
-        Definition(f" ({kind})"),
+        Detail(f" ({kind})"),
         " are from ",
         *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
@@ -454,10 +453,10 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
 def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]:
     """Describe a comparison by several measures."""
     verdicts = comparison.verdicts
-    better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
-    n_any = int(((better + worse) > 0).sum())
-    n_all = int((np.maximum(better, worse) == len(comparison.measures)).sum())
-    n_opposed = int(((better > 0) & (worse > 0)).sum())
+    n_better, n_worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
+    n_any = int(((n_better + n_worse) > 0).sum())
+    n_all = int((np.maximum(n_better, n_worse) == len(comparison.measures)).sum())
+    n_opposed = int(((n_better > 0) & (n_worse > 0)).sum())
     pairs = inflect(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
@@ -484,11 +483,12 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     names = comparison.systems
     level = f"{100 * (1 - comparison.alpha):g}% simultaneous confidence interval "
     for m, measure in enumerate(comparison.measures):
-        significant = np.flatnonzero(verdicts[:, m])
-        if not significant.size:
+        significant_pairs = np.flatnonzero(verdicts[:, m])
+        if not significant_pairs.size:
             yield [f"By {measure} no pair differs significantly."]
             continue
-        k = int(significant[np.argmax(np.abs(comparison.difference[significant, m]))])
+        sizes = np.abs(comparison.difference[significant_pairs, m])
+        k = int(significant_pairs[np.argmax(sizes)])
         bounds = low[k, m], high[k, m]
         decimals = count_decimals(*bounds, 4)
         interval: Sentence = []
@@ -498,8 +498,8 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
         yield [
-            f"By {measure}, {inflect(significant.size, 'pair')}"
-            f" {_choose_verb(significant.size)} significantly; the largest difference is"
+            f"By {measure}, {inflect(significant_pairs.size, 'pair')}"
+            f" {_choose_verb(significant_pairs.size)} significantly; the largest difference is"
             f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
             write_number(comparison.difference[k, m], decimals),
@@ -509,14 +509,14 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             ").",
         ]
     yield ["We assume that topics are a random sample of at least a dozen."]
-    ordinal: dict[str, list[str]] = {}
+    measures_by_clause: dict[str, list[str]] = {}
     for note in comparison.notes:
         if note.endswith(RESCALING):
             measure, _, clause = note.partition(" is declared ")
-            ordinal.setdefault(clause, []).append(measure)
+            measures_by_clause.setdefault(clause, []).append(measure)
         else:
             yield _write_note(note)
-    for clause, measures in ordinal.items():
+    for clause, measures in measures_by_clause.items():
         verb = "is" if len(measures) == 1 else "are"
         yield [
             f"{join_names(measures, None)} {verb} declared {clause}",
@@ -584,19 +584,19 @@ def write_paragraphs(
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []
-    written: set[Sentence | Part] = set()
+    written_parts: set[Sentence | Part] = set()
     measures: dict[Sentence, list[str]] = {}
     for comparison in comparisons:
         sentences = list(_write_sentences(comparison, margin))
         paragraphs.append(
             [
-                tuple(p for p in sentence if not (isinstance(p, Definition) and p in written))
+                tuple(p for p in sentence if not (isinstance(p, Detail) and p in written_parts))
                 for sentence in sentences
-                if not (isinstance(sentence, MethodSentence) and sentence in written)
+                if not (isinstance(sentence, MethodSentence) and sentence in written_parts)
             ]
         )
         for sentence in sentences:
-            written.update((tuple(sentence), *sentence))
+            written_parts.update((tuple(sentence), *sentence))
             for part in sentence:
                 if isinstance(part, MeasureName):
                     measures.setdefault(tuple(sentence), []).append(part.text)
@@ -611,8 +611,8 @@ def write_paragraphs(
         for sentences in paragraphs
     ]
     if len(paragraphs) > 1:
-        separate = f"The {len(paragraphs)} measures were tested separately, without a correction"
-        paragraphs.append([[f"{separate} for the number of measures."]])
+        start = f"The {len(paragraphs)} measures were tested separately, without a correction"
+        paragraphs.append([[f"{start} for the number of measures."]])
     citations = [
         part
         for sentences in paragraphs
@@ -629,8 +629,8 @@ def write_paragraphs(
     )
 
 
-# Ends of notes that other sentences report, or that are advice for the author.
-OMITTED = (RESCALING, SEPARATE_PAIR, TEST_ALL_PAIRS)
+# Notes with these ends are reported by other sentences, or are advice for the author.
+OMITTED_ENDS = (RESCALING, SEPARATE_PAIR, TEST_ALL_PAIRS)
 
 
 def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Sentence]:
@@ -647,7 +647,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
         yield from describe_equivalence(comparison, margin)
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
-        if not (note.startswith("lower scores of") or note.endswith(OMITTED)):
+        if not (note.startswith("lower scores of") or note.endswith(OMITTED_ENDS)):
             yield _write_note(note)
     yield COMPUTED_WITH
 
@@ -789,8 +789,8 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
         name = MeasureName(comparison.measure or "the scores")
         yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
     elif meaning.verdict == MEANINGFUL:
-        declared = "declared to be " if meaning.is_declared_by_user else ""
-        scale = f" are {declared}on {format_scale_type(meaning.scale)}"
+        prefix = "declared to be " if meaning.is_declared_by_user else ""
+        scale = f" are {prefix}on {format_scale_type(meaning.scale)}"
         invariance = _describe_invariance(meaning)
         yield MethodSentence([f"{requirement}, and scores by ", measure, scale, *invariance, "."])
     else:

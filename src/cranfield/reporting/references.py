@@ -41,7 +41,7 @@ _FIELD = re.compile(r"(?m)^  (\w+) = \{(.*)\},$")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Work:
     """A work: its BibTeX type, its key (first author and year), and its fields."""
 
     kind: str
@@ -70,10 +70,10 @@ class Entry:
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"]) + "\n"
 
-    def to_text(self, *, markdown: bool = False) -> str:
+    def to_text(self, *, is_markdown: bool = False) -> str:
         """Return the reference in plain text or Markdown."""
         fields = {name: _strip_latex(value) for name, value in self.fields.items()}
-        emphasis = "*" if markdown else ""
+        emphasis = "*" if is_markdown else ""
         *first_authors, last_author = fields.get("author", "").split(" and ")
         authors = f"{', '.join(first_authors)} and {last_author}" if first_authors else last_author
         parts = [f"{authors} ({self.year})"] if self.year else [authors] if authors else []
@@ -91,12 +91,12 @@ class Entry:
             parts.append(f"arXiv:{fields['eprint']}")
         if "doi" in fields:
             doi = self.fields["doi"]
-            parts.append(f"[doi:{doi}](<https://doi.org/{doi}>)" if markdown else f"doi:{doi}")
+            parts.append(f"[doi:{doi}](<https://doi.org/{doi}>)" if is_markdown else f"doi:{doi}")
         return " ".join(part if part[-1] in ".?" else f"{part}." for part in parts)
 
 
 @cache
-def read_entries() -> dict[str, Entry]:
+def read_works() -> dict[str, Work]:
     """Return all works by key, ordered by authors and year; programs are last."""
     text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
     works = {}
@@ -104,21 +104,21 @@ def read_entries() -> dict[str, Entry]:
         fields = dict(_FIELD.findall(lines))
         if key == PACKAGE:
             fields["note"] = f"Version {__version__}"
-        works[key] = Entry(kind, key, fields)
+        works[key] = Work(kind, key, fields)
     return works
 
 
-def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
+def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
     """Return the works that a text cites, and the citations of unknown works."""
-    works: dict[str, Entry] = {}
-    missing = []
+    works: dict[str, Work] = {}
+    unknown_works = []
     for names, years in _CITATION.findall(source):
-        authors = [_unaccent(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
+        authors = [*map(_remove_accents, re.split(r", | and ", _OTHER_AUTHORS.sub("", names)))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
             matches = [
                 work
-                for work in read_entries().values()
+                for work in read_works().values()
                 if _matches_citation(work, authors, is_abridged, year)
             ]
             if len(matches) > 1 and is_abridged:
@@ -127,21 +127,21 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
                 matches = works_of_several or matches
             works |= {work.key: work for work in matches}
             if not matches:
-                missing.append(f"{names} ({year})")
-    works |= {name: read_entries()[name] for name in SOFTWARE if name in source}
-    return list(works.values()), missing
+                unknown_works.append(f"{names} ({year})")
+    works |= {name: read_works()[name] for name in SOFTWARE if name in source}
+    return list(works.values()), unknown_works
 
 
-def _matches_citation(entry: Entry, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
-    families = [_unaccent(name) for name in entry.families]
+def _matches_citation(work: Work, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
+    families = [_remove_accents(name) for name in work.families]
     return (
-        year in {entry.year, entry.fields.get("year")}
+        year in {work.year, work.fields.get("year")}
         and (len(families) > len(authors)) == is_abridged
         and families[: len(authors)] == authors
     )
 
 
-def _unaccent(text: str) -> str:
+def _remove_accents(text: str) -> str:
     """Remove accents, which some citations omit."""
     decomposed = unicodedata.normalize("NFKD", text.replace("’", "'"))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
@@ -185,7 +185,7 @@ class References:
         Names without a known source.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Work, ...]
     used_for: Mapping[str, tuple[str, ...]]
     missing: tuple[str, ...] = ()
 
@@ -261,24 +261,24 @@ def cite(*subjects: Any) -> References:
     }
     """
     citations: dict[str, dict[str, None]] = {PACKAGE: {}}
-    missing = []
+    missing_names = []
     names = [subject for subject in subjects if isinstance(subject, str)]
     for name, source in [*_list_sources(subjects), *_find_scale_source(names)]:
         works, unknown_names = find_cited_works(source)
         if source.startswith(KEY_PREFIX):
-            works, unknown_names = [read_entries()[source.removeprefix(KEY_PREFIX)]], []
+            works, unknown_names = [read_works()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
-        missing += [f"{citation}, for {name}" for citation in unknown_names]
+        missing_names += [f"{citation}, for {name}" for citation in unknown_names]
         if not works and not unknown_names:
-            missing.append(name)
-    missing = list(dict.fromkeys(missing))
-    if missing:
-        warn(f"no reference to cite is known for {', '.join(map(quote, missing))}")
+            missing_names.append(name)
+    missing_names = list(dict.fromkeys(missing_names))
+    if missing_names:
+        warn(f"no reference to cite is known for {', '.join(map(quote, missing_names))}")
     return References(
-        tuple(work for key, work in read_entries().items() if key in citations),
+        tuple(work for key, work in read_works().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},
-        tuple(missing),
+        tuple(missing_names),
     )
 
 
@@ -388,7 +388,7 @@ NAMED_SUBJECTS: Mapping[
 
 def _find_named_sources(name: str) -> list[tuple[str, str]]:
     """Return name and source for the name of a work, study, test, correction or measure."""
-    if name in read_entries():
+    if name in read_works():
         return [("", f"{KEY_PREFIX}{name}")]
     for _, sources in NAMED_SUBJECTS.values():
         try:

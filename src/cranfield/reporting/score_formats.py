@@ -22,14 +22,19 @@ RELSTRING_DEPTH = 10  # number of ranks in trec_eval's relstring
 
 
 def format_trec(
-    evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
+    evaluation: Evaluation,
+    *,
+    by_topic: bool,
+    has_runid: bool,
+    has_relstring: bool = False,
+    rel: int = 1,
 ) -> Iterator[str]:
     """Yield scores in trec_eval's output format (measure, topic, value), run by run.
 
-    With `runid`, the name of the run is printed even if there is only one system.
+    With `has_runid`, the name of the run is printed even if there is only one system.
     """
     names = {measure: find_trec_name(measure, rel) for measure in evaluation.measures}
-    relstrings = format_relevance_strings(evaluation.judged) if relstring and by_topic else None
+    relstrings = format_relevance_strings(evaluation.judged) if has_relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
 
@@ -49,7 +54,7 @@ def format_trec(
                 if name == "recall_5" and relstrings is not None:
                     yield f"{'relstring':<22s}\t{label}\t'{relstrings[topic][system]}'"
                 yield format_line(measure, label, float(scores.values[topic, system]))
-        if runid or len(evaluation.systems) > 1:
+        if has_runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{sanitise(run_name)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):
             yield format_line(measure, "all", float(means[system]))
@@ -127,18 +132,19 @@ def format_scores_json(
 
 
 def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
-    """Return measures, and overall values and values by topic of each system, for JSON."""
-    first = next(iter(scores.values()))
+    """Return measures, and overall values and, if `by_topic`, values by topic, for JSON."""
+    first_scores = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
-    for i, name in enumerate(first.systems):
+    for i, name in enumerate(first_scores.systems):
         entry: dict[str, object] = {"overall": {m: values[i] for m, values in overall.items()}}
         if by_topic:
             entry["topics"] = {
                 topic: {m: s.values[t, i] for m, s in scores.items()}
-                for t, topic in enumerate(first.topics)
+                for t, topic in enumerate(first_scores.topics)
             }
         systems[name] = entry
     lower_names = [m for m, s in scores.items() if s.lower_is_better]
     directions = {"lower is better": lower_names} if lower_names else {}
-    return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}
+    n_topics = len(first_scores.topics)
+    return {"measures": list(scores), **directions, "topics": n_topics, "systems": systems}

@@ -24,26 +24,24 @@ def separate_shared_lines(
     """Separate lines that all measures share from the lines of single measures.
 
     Lines that differ only in the name of the measure count as equal.
-
-    Examples
-    --------
-    >>> lines = {"AP": ["AP is ordinal", "one tie"], "RR": ["RR is ordinal"]}
-    >>> separate_shared_lines(lines)
-    ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
         return {name: [*measure_lines] for name, measure_lines in lines.items()}, []
-    general = {
+    general_lines = {
         name: {line: _generalise(name, line) for line in measure_lines}
         for name, measure_lines in lines.items()
     }
-    first, *others = (dict.fromkeys(measure_lines.values()) for measure_lines in general.values())
-    common = [line for line in first if all(line in measure_lines for measure_lines in others)]
+    first, *others = (
+        dict.fromkeys(measure_lines.values()) for measure_lines in general_lines.values()
+    )
+    common_lines = [
+        line for line in first if all(line in measure_lines for measure_lines in others)
+    ]
     own_lines = {
-        name: [line for line in measure_lines if general[name][line] not in common]
+        name: [line for line in measure_lines if general_lines[name][line] not in common_lines]
         for name, measure_lines in lines.items()
     }
-    return own_lines, common
+    return own_lines, common_lines
 
 
 def _generalise(name: str, line: str) -> str:
@@ -73,13 +71,16 @@ def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     verdicts = list_pair_verdicts(comparison)
     matrix = np.full((n_systems, n_systems), NOT_COMPARED, dtype=object)
     matrix[comparison.first, comparison.second] = verdicts
-    opposite = {BETTER: WORSE, WORSE: BETTER}
-    matrix[comparison.second, comparison.first] = [opposite.get(v, v) for v in verdicts]
+    opposites = {BETTER: WORSE, WORSE: BETTER}
+    matrix[comparison.second, comparison.first] = [opposites.get(v, v) for v in verdicts]
     return matrix
 
 
 def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return verdicts against a baseline (empty for it); pairs without a p-value do not differ."""
+    """Return verdicts against a baseline, with pairs without a p-value as not different.
+
+    The verdicts of baselines are empty.
+    """
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
@@ -138,9 +139,9 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
         verb = "is" if comparison.count() else "is not"
         verdict = comparison.tested_verdict
         return f"On {name} {first} {verb} significantly {verdict} than {second}; {NOT_TESTED}."
-    best = comparison.best[0]
+    best_system = comparison.best[0]
     best_systems = [comparison.systems[k] for k in comparison.best]
-    is_better = make_verdict_matrix(comparison)[:, best] == BETTER
+    is_better = make_verdict_matrix(comparison)[:, best_system] == BETTER
     if len(comparison.systems) == 2:
         order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
@@ -151,22 +152,22 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
     systems = inflect(len(comparison.systems), "system")
-    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best, places)}"
+    top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best_system, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
-        better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
+        names = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
         verb = _choose_verb(int(is_better.sum()))
         return (
-            f"Of {systems}, {better} {verb} significantly better on {name} than the system with the"
+            f"Of {systems}, {names} {verb} significantly better on {name} than the system with the"
             f" best {comparison.mean_of} ({top_line})."
         )
-    top = comparison.top_group
-    if len(top) == 1:
+    top_group = comparison.top_group
+    if len(top_group) == 1:
         return f"Of {systems}, one is significantly better than all others on {name} ({top_line})."
-    if len(top) == len(comparison.systems):
+    if len(top_group) == len(comparison.systems):
         outcome = "is significantly different from the best"
         return f"None of the {systems} {outcome} on {name} ({top_line})."
-    return f"Of {systems}, {len(top):,} share the top group on {name} ({top_line})."
+    return f"Of {systems}, {len(top_group):,} share the top group on {name} ({top_line})."
 
 
 def _describe_baseline(
@@ -213,7 +214,7 @@ def describe_test(comparison: PairwiseComparison) -> str:
 
 
 def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; None for other tests or too few."""
+    """Check the residuals of a model of topics and systems; None without a model or if too few."""
     anova = comparison.anova
     if anova is None or anova.values.ndim != 2:
         return None

@@ -28,7 +28,7 @@ from cranfield.tabular import NO_VALUE, Cell, Table, tabulate_frame
 
 
 @dataclass(frozen=True)
-class Marks:
+class SignificanceMarks:
     """Significance marks by measure and system; marks `beaten` refer to systems by `letters`."""
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -41,32 +41,34 @@ class Marks:
 
 def make_marks(
     comparisons: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
-) -> Marks:
+) -> SignificanceMarks:
     """Make the marks of a kind from a comparison for each measure."""
     if kind == "none" or not comparisons:
-        return Marks()
-    first = next(iter(comparisons.values()))
-    levels = levels or (first.alpha,)
+        return SignificanceMarks()
+    first_comparison = next(iter(comparisons.values()))
+    levels = levels or (first_comparison.alpha,)
     letters: list[str] = []
     if kind != "symbols":
         for pairs in comparisons.values():
             pairs.require_all_pairs("letters")
     if kind == "symbols":
         by_measure = {name: _choose_symbols(pairs, levels) for name, pairs in comparisons.items()}
-        meaning = _describe_symbols(first.baselines, levels)
+        meaning = _describe_symbols(first_comparison.baselines, levels)
         if any(WORSE_SYMBOL in mark for marks in by_measure.values() for mark in marks):
             meaning += f"; {WORSE_SYMBOL} worse"
     elif kind == "groups":
         by_measure = {name: list_group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
-        letters = [name_group(k) for k in range(len(first.systems))]
+        letters = [name_group(k) for k in range(len(first_comparison.systems))]
         by_measure = {name: _list_beaten(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
     suffix = ", each measure separately" if len(comparisons) > 1 else ""
-    legend = [meaning, f"{first.method}{suffix}"]
-    if first.resamples is not None:
-        legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
+    legend = [meaning, f"{first_comparison.method}{suffix}"]
+    if first_comparison.resamples is not None:
+        legend.append(
+            f"{first_comparison.resamples:,} random samples, seed {first_comparison.seed}"
+        )
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
     rank_tests = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
     statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_tests}
@@ -86,8 +88,8 @@ def make_marks(
         for name, pairs in comparisons.items()
         for note in pairs.notes
     )
-    baselines = first.baselines if kind == "symbols" else ()
-    return Marks(by_measure, letters, statistics, legend, list(remarks), baselines)
+    baselines = first_comparison.baselines if kind == "symbols" else ()
+    return SignificanceMarks(by_measure, letters, statistics, legend, list(remarks), baselines)
 
 
 def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -130,7 +132,7 @@ def _list_beaten(comparison: PairwiseComparison, letters: Sequence[str]) -> list
 
 def tabulate_evaluation(
     scores: Mapping[str, Scores],
-    marks: Marks | None = None,
+    marks: SignificanceMarks | None = None,
     *,
     sort: str | None = None,
     best: bool = True,
@@ -139,15 +141,15 @@ def tabulate_evaluation(
     places: int | None = None,
 ) -> Table:
     """Make a table with a row for each system and a column for each measure."""
-    marks = marks or Marks()
-    first = _check_equal(scores, "systems")
+    marks = marks or SignificanceMarks()
+    systems = _check_equal(scores, "systems").systems
     overall = {
         name: pairs.means if (pairs := marks.statistics.get(name)) else measure_scores.overall()
         for name, measure_scores in scores.items()
     }
     order = _sort_systems(scores, overall, sort)
     has_several = len(order) > 1
-    names = [f"{name} (baseline)" if name in marks.baselines else name for name in first.systems]
+    names = [f"{name} (baseline)" if name in marks.baselines else name for name in systems]
     columns: list[list[str | Cell]] = [[*names]]
     for name, measure_scores in scores.items():
         texts = _format_values(measure_scores, overall[name], percent, places)
@@ -186,11 +188,11 @@ def tabulate_evaluation(
 
 
 def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Make a table with a row for each topic and system and a column for each measure."""
-    first = _check_equal(scores, "systems", "topics")
-    title = f"{inflect(len(first.systems), 'system')}, {inflect(len(first.topics), 'topic')}"
+    """Make a table with a row for each topic and system, and then rows of overall values."""
+    first_scores = _check_equal(scores, "systems", "topics")
+    sizes = inflect(len(first_scores.systems), "system"), inflect(len(first_scores.topics), "topic")
     rows = tabulate_units(scores, places=places, has_bold=False)
-    return replace(rows, title=title, head=["Topic", "System", *scores])
+    return replace(rows, title=", ".join(sizes), head=["Topic", "System", *scores])
 
 
 def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
@@ -214,11 +216,11 @@ def _describe_missing(scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on systems without scores for some topics."""
     notes = []
     for name, measure_scores in scores.items():
-        missing = np.isnan(measure_scores.values).sum(axis=0)
-        n_systems = int((missing > 0).sum())
+        n_missing = np.isnan(measure_scores.values).sum(axis=0)
+        n_systems = int((n_missing > 0).sum())
         if n_systems:
             systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
-            maximum = f"up to {missing.max():,} of {len(measure_scores.topics):,} topics"
+            maximum = f"up to {n_missing.max():,} of {len(measure_scores.topics):,} topics"
             notes.append(
                 f"{name or 'scores'}: {systems} some scores ({maximum}); means are over the other"
                 " topics"
@@ -245,8 +247,8 @@ def _sort_systems(
 
 def _format_values(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
     """Format the values; NaN is empty, and sums of integers have no decimals."""
-    finite = values[~np.isnan(values)]
-    if scores.aggregate == "sum" and (finite == np.round(finite)).all():
+    known_values = values[~np.isnan(values)]
+    if scores.aggregate == "sum" and (known_values == np.round(known_values)).all():
         return ["" if np.isnan(value) else f"{value:,.0f}" for value in values]
     factor = 100 if percent and scores.aggregate != "sum" else 1
     if places is None:
@@ -287,7 +289,7 @@ def table(
         study, whose values are only rounded.
     baseline, test, correction
         If one of these options is set, the scores of each measure are also tested by
-        :func:`cranfield.compare`. Options that are not set have the defaults of this function.
+        :func:`cranfield.compare`, whose defaults apply to options that are not set.
     alpha
         Significance level; with a single baseline also a list of levels, each with its own symbol.
     marks
@@ -374,7 +376,7 @@ def table(
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
-    score_marks = Marks()
+    score_marks = SignificanceMarks()
     if marks != "none" and (test_names or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
         levels = parse_levels(alpha)

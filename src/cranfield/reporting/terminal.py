@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def tabulate_systems(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return the overall values; if a single system has more than four measures, each has a row."""
+    """Return overall values by system; of a single system, more than four measures have rows."""
     score_list = list(scores.values())
     overall = [score.overall() for score in score_list]
     systems = score_list[0].systems

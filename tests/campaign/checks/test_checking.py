@@ -646,3 +646,12 @@ def test_ids_with_blanks_are_refused_for_one_reason(tmp_path: Path, doc: str) ->
     report = cf.check(tmp_path / "qrels", [tmp_path / "a.run"]).files[1]
     assert {one.code for one in report.faults} == {"judged"}
     assert cf.read_run(tmp_path / "a.run").docs.to_list() == ["d1", doc]
+
+
+def test_all_files_count_faults_as_each_file_does(tmp_path: Path) -> None:
+    # 30 of 100 lines have a fault, of which 25 are listed.
+    rows = [f"1 0 d{k} {'x' if k < 30 else 1}\n" for k in range(100)]
+    (tmp_path / "qrels").write_text("".join(rows))
+    checks = cf.check(tmp_path / "qrels")
+    assert checks.files[0].outcome == "refused: 30 errors"
+    assert repr(checks) == "FileChecks(1 file, 1 refused, 30 errors)"

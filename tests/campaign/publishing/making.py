@@ -20,7 +20,7 @@ from cranfield.campaign.store.records import (
     REFUSED,
     REPLACED,
     WITHDRAWN,
-    Judgments,
+    JudgmentsRecord,
     Submission,
     Team,
 )
@@ -127,7 +127,9 @@ def submit(
     return made
 
 
-def add_judgments(opened: OpenedCampaign, version: str, seed: int, doc: str = "doc") -> Judgments:
+def add_judgments(
+    opened: OpenedCampaign, version: str, seed: int, doc: str = "doc"
+) -> JudgmentsRecord:
     random = np.random.default_rng(seed)
     lines = [
         f"{topic} 0 {doc}{k:02} {int(random.random() < 0.8) + int(k < 3)}"
@@ -135,7 +137,7 @@ def add_judgments(opened: OpenedCampaign, version: str, seed: int, doc: str = "d
         for k in range(12)
     ]
     sha256, _ = records.put_object(opened.folder, ("\n".join(lines) + "\n").encode())
-    record = Judgments(
+    record = JudgmentsRecord(
         "adhoc", version, sha256, len(lines), "2026-10-01T00:00:00Z", note="canary-note"
     )
     with opened.registry.change("judgments", version) as tx:
@@ -144,7 +146,7 @@ def add_judgments(opened: OpenedCampaign, version: str, seed: int, doc: str = "d
 
 def embargo(opened: OpenedCampaign, team: str, until: str) -> None:
     with opened.registry.change("team", team) as tx:
-        found = tx.team(team)
+        found = tx.find_team(team)
         assert found is not None
         tx.update(replace(found, anonymous_until=until))
 

@@ -94,7 +94,7 @@ def test_scores_only(made: OpenedCampaign, named: Path) -> None:
 
 
 def test_it_is_a_bag_and_registered(made: OpenedCampaign, named: Path) -> None:
-    first, *_ = made.registry.releases()
+    first, *_ = made.registry.list_releases()
     assert validate_bag(named) == []
     assert (first.id, first.task, first.judgments) == ("adhoc-1", "adhoc", "1")
     assert (first.state, first.path) == ("released", "releases/adhoc-1")
@@ -105,7 +105,7 @@ def test_it_is_a_bag_and_registered(made: OpenedCampaign, named: Path) -> None:
 def test_runs_are_those_that_were_handed_in(made: OpenedCampaign, named: Path) -> None:
     table = pl.read_csv(named / "data/runs.csv", infer_schema=False)
     assert table["tag"].to_list() == list(TAGS)
-    for run in made.registry.submissions("adhoc"):
+    for run in made.registry.list_submissions("adhoc"):
         row = table.row(by_predicate=pl.col("tag") == run.tag, named=True)
         assert row["sha256"] == run.object
         assert row["received"] == run.received[:10]
@@ -177,7 +177,7 @@ def test_nothing_private_is_in_any_of_them(made: OpenedCampaign) -> None:
 
 def test_an_anonymous_one_names_nobody(made: OpenedCampaign, anonymous: Path) -> None:
     words = (*TEAMS, *TEAMS.values(), *TAGS, "secret sauce", "markup", "Padova")
-    hashes = [run.object for run in made.registry.submissions()]
+    hashes = [run.object for run in made.registry.list_submissions()]
     assert hits(anonymous, *words, *hashes, "2026-08-0") == []
     tags = pl.read_csv(anonymous / "data/runs.csv")["tag"].to_list()
     # Which of the three has one run only depends on what is drawn.
@@ -190,8 +190,8 @@ def test_an_anonymous_one_names_nobody(made: OpenedCampaign, anonymous: Path) ->
 def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
     """Another seed gives another order, and so does another campaign that was made alike."""
     opened = make_campaign(tmp_path / "a")
-    runs = opened.registry.submissions("adhoc")
-    task = opened.rules.task()
+    runs = opened.registry.list_submissions("adhoc")
+    task = opened.rules.get_task()
 
     def order(opened: OpenedCampaign, seed: int) -> tuple[int, ...]:
         shown = make_released_runs(runs, set(TEAMS), task, _make_secret(opened, seed), {})
@@ -289,7 +289,7 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
     def slow(*args: Any, **options: Any) -> Any:
         if step == "make_sheet_inputs":
             with opened.registry.change("withdraw") as tx:
-                tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
+                tx.update(replace(tx.list_submissions()[0], state=WITHDRAWN))
             return real(*args, **options)
         real(*args)
         return submit(opened, "padua", "new-run", number=7)
@@ -298,16 +298,16 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
     with pytest.raises(CranfieldError, match="added or removed"):
         release(opened)
     assert list((opened.folder / "releases").iterdir()) == []
-    assert opened.registry.releases() == ()
+    assert opened.registry.list_releases() == ()
 
 
 def test_the_same_bytes_are_not_released_twice(tmp_path: Path) -> None:
     opened = make_campaign(tmp_path / "news")
     first = release(opened, date="2026-11-20")
-    n_events = len(opened.registry.events())
+    n_events = len(opened.registry.list_events())
     with pytest.warns(CranfieldWarning, match="the same bytes as adhoc-1; no release was made"):
         assert release(opened, date="2026-11-20") == first
-    assert len(opened.registry.events()) == n_events
+    assert len(opened.registry.list_events()) == n_events
     assert [path.name for path in (opened.folder / "releases").iterdir()] == ["adhoc-1"]
     # Another release in between, and a damaged release, are reasons for a new release.
     assert release(opened, date="2026-11-20", note="x").id == "adhoc-2"
@@ -371,7 +371,7 @@ def test_the_readme_says_what_is_not_there(
     only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
     assert "`judgments.txt`" not in only
     rules = (named / "data/rules.toml").read_text()
-    assert read_rules(named / "data/rules.toml").task() == made.rules.task()
+    assert read_rules(named / "data/rules.toml").get_task() == made.rules.get_task()
     assert "keep_refused" not in rules
     assert "keys of the metadata of runs: actor.mail" in text
     assert (named / "data/metadata/bm25-a.yml").read_text() == "actor:\n  team: padua\n"
@@ -396,7 +396,7 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
         "retracted": "2026-11-20T12:00:00Z",
         "reason": "A judge was paid.",
     }
-    [record] = opened.registry.releases()
+    [record] = opened.registry.list_releases()
     assert (record.state, record.reason) == ("retracted", "A judge was paid.")
     assert record.retraction == hash_file(note)
     with pytest.raises(PolicyError, match="already retracted"):

@@ -24,15 +24,16 @@ def test_the_records_of_the_board_are_those_with_a_cup() -> None:
     cups = rows.filter(rows.to_series(2) == "🏆")
     found = cf.campaign.history(BOARD, "MRR@100 (Eval)", columns={"entry": "id"})
     assert (
-        found.records()["entry"].to_list() == cups.sort("date", maintain_order=True)["id"].to_list()
+        found.select_records()["entry"].to_list()
+        == cups.sort("date", maintain_order=True)["id"].to_list()
     )
-    assert found.records().height == 17
+    assert found.select_records().height == 17
     assert found.frame.height == 117
     assert repr(found) == "History(MRR@100 (Eval): 117 entries, 17 records)"
     assert found.frame["own"].sum() == 3
     assert str(found).startswith("MRR@100 (Eval): 17 records\n")
     assert str(found.tables("entries")[0]).startswith("MRR@100 (Eval): 117 entries\n")
-    assert found.to_polars("records").equals(found.records())
+    assert found.to_polars("records").equals(found.select_records())
     with pytest.raises(PolicyError, match="unknown table 'x'; expected one of: entries, records"):
         found.tables("x")
 
@@ -48,7 +49,7 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
     assert cf.campaign.history(path, "ap").frame["score"].to_list() == [0.3]
     path.write_text("day,model,nDCG@10 (test)\n2024-01-01,a,0.5\n2024-02-01,b,\n")
     found = cf.campaign.history(path, "nDCG@10")
-    assert found.records().select("entry", "score").rows() == [("a", 0.5)]
+    assert found.select_records().select("entry", "score").rows() == [("a", 0.5)]
     assert found.notes == (
         "nDCG@10 is read from the column 'nDCG@10 (test)'",
         "1 of 2 entries has no score and is excluded",
@@ -101,7 +102,9 @@ def test_campaigns_are_sources(tmp_path: Path) -> None:
         zip(scores.systems, scores.mean().tolist(), strict=True)
     )
     # All came on one day: the best of it.
-    assert found.records()["entry"].to_list() == [scores.systems[int(scores.mean().argmax())]]
+    assert found.select_records()["entry"].to_list() == [
+        scores.systems[int(scores.mean().argmax())]
+    ]
     both = [first.folder, second.folder]
     with pytest.raises(PolicyError, match="2 collections"):
         cf.campaign.history(both, "AP")
@@ -173,7 +176,7 @@ def test_runs_of_other_teams_have_days(tmp_path: Path, standardised: bool) -> No
     runs.with_columns(received=received).write_csv(path / "data/runs.csv")
     history = cf.campaign.history(path, "AP", standardised=standardised)
     assert history.frame.drop("record").equals(all_entries[:1].drop("record"))
-    assert history.records()["entry"].to_list() == [first]
+    assert history.select_records()["entry"].to_list() == [first]
     assert any(f"{len(others)} runs of anonymous teams are excluded" in n for n in history.notes)
 
 
@@ -233,7 +236,7 @@ def test_days_are_of_utc(tmp_path: Path) -> None:
     path.write_text("\n".join(["submitted_at,entry,AP", *rows, "2026-03-02,b,0.5"]))
     found = cf.campaign.history(path, "AP")
     assert found.frame["date"].to_list() == [date(2026, 3, 1)] * 3 + [date(2026, 3, 2)]
-    assert found.records()["entry"].to_list() == ["0.4", "b"]
+    assert found.select_records()["entry"].to_list() == ["0.4", "b"]
 
 
 @pytest.mark.parametrize("type", [pl.Date, pl.Datetime])
@@ -241,7 +244,7 @@ def test_dates_of_parquet(tmp_path: Path, type: type[pl.DataType]) -> None:
     path = tmp_path / "board.parquet"
     days = pl.Series(["2024-01-02", "2024-01-01"]).str.to_date().cast(type)
     pl.DataFrame({"date": days, "entry": ["b", "a"], "AP": [0.6, 0.5]}).write_parquet(path)
-    assert cf.campaign.history(path, "AP").records()["entry"].to_list() == ["a", "b"]
+    assert cf.campaign.history(path, "AP").select_records()["entry"].to_list() == ["a", "b"]
 
 
 def test_columns_and_missing_scores_of_other_platforms(tmp_path: Path) -> None:
@@ -251,7 +254,7 @@ def test_columns_and_missing_scores_of_other_platforms(tmp_path: Path) -> None:
         "z,c,2024-01-03,nan\nw,d,2024-01-04,0.6\n"
     )
     found = cf.campaign.history(path, "AP")
-    assert found.records().select("entry", "team").rows() == [("a", "x"), ("d", "w")]
+    assert found.select_records().select("entry", "team").rows() == [("a", "x"), ("d", "w")]
     assert found.notes == ("2 of 4 entries have no score and are excluded",)
 
 
@@ -291,7 +294,7 @@ def test_columns_that_may_exclude_entries_are_named(tmp_path: Path) -> None:
     ]:
         path.write_text(head.format(name, first, second))
         with pytest.warns(CranfieldWarning, match=rf"columns not used: '{name}' \("):
-            assert cf.campaign.history(path, "AP").records().height == 2
+            assert cf.campaign.history(path, "AP").select_records().height == 2
     # One value for all entries, and another score.
     same = [("status", "final", "final"), ("open", "yes", "yes")]
     for name, first, second in [*same, ("error", "0.12", "0.11"), ("link", "no", "https://x.org")]:
@@ -311,17 +314,17 @@ def test_marks_and_directions_that_are_assumed_are_stated(tmp_path: Path) -> Non
     [note] = cf.campaign.history(path, "quality").notes
     assert note == "higher scores of quality count as better; lower_is_better=True reverses this"
     with pytest.warns(CranfieldWarning, match="higher scores of RMSE count as better"):
-        assert cf.campaign.history(path, "RMSE").records().height == 1
+        assert cf.campaign.history(path, "RMSE").select_records().height == 1
     lower = cf.campaign.history(path, "RMSE", lower_is_better=True)
-    assert lower.records().height == 2
+    assert lower.select_records().height == 2
     for measure, message in [
         ("EER (%)", r"higher scores of EER \(%\) count as better"),
         ("nDCG@10", "nDCG@10 has 1 score outside its range 0 to 1, such as 30 of 'a'"),
     ]:
         path.write_text(f"day,model,{measure}\n2024-01-01,a,30\n2024-02-01,b,0.4\n")
         with pytest.warns(CranfieldWarning, match=message):
-            assert cf.campaign.history(path, measure).records().height == 1
+            assert cf.campaign.history(path, measure).select_records().height == 1
     path.write_text("day,model,nDCG@10\n2024-01-01,a,30\n2024-02-01,b,40\n2024-02-02,c,0\n")
     assert cf.campaign.history(path, "nDCG@10").notes == ()
     path.write_text("day,model,SetE\n2024-01-01,a,0.5\n2024-02-01,b,0.4\n")
-    assert cf.campaign.history(path, "SetE").records().height == 2
+    assert cf.campaign.history(path, "SetE").select_records().height == 2

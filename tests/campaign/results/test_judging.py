@@ -27,12 +27,12 @@ def test_a_version_never_changes(tmp_path: Path) -> None:
         CranfieldWarning, match="the file has the same bytes as version '1'; nothing was added"
     ):
         again = campaign.add_judgments(tmp_path / "qrels-1.txt", version="1")
-    assert campaign.registry.judgments("adhoc") == (again,)
+    assert campaign.registry.list_judgments("adhoc") == (again,)
     with pytest.warns(CranfieldWarning, match="the file has the same bytes as version '1'$"):
         campaign.add_judgments(tmp_path / "qrels-1.txt", version="2")
-    [first, second] = campaign.registry.judgments("adhoc")
+    [first, second] = campaign.registry.list_judgments("adhoc")
     assert (first.object, first.rows, first.version) == (second.object, 4, "1")
-    assert [one.action for one in campaign.registry.events()].count("judgments") == 2
+    assert [one.action for one in campaign.registry.list_events()].count("judgments") == 2
 
 
 def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> None:
@@ -50,7 +50,11 @@ def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> No
     # All topics of the newest version.
     with pytest.warns(CranfieldWarning, match="same bytes as version '1'"):
         campaign.add_judgments(tmp_path / "qrels-1.txt", version="3")
-    assert [record.version for record in campaign.registry.judgments("adhoc")] == ["1", "2", "3"]
+    assert [record.version for record in campaign.registry.list_judgments("adhoc")] == [
+        "1",
+        "2",
+        "3",
+    ]
 
 
 def test_a_version_without_many_judgments_of_the_newest_is_refused(tmp_path: Path) -> None:
@@ -67,7 +71,7 @@ def test_a_version_without_many_judgments_of_the_newest_is_refused(tmp_path: Pat
     campaign.add_judgments(tmp_path / "qrels", version="2")
     (tmp_path / "qrels").write_text(only_new)
     campaign.add_judgments(tmp_path / "qrels", version="3", drop_judgments=True)
-    assert [record.rows for record in campaign.registry.judgments("adhoc")] == [41, 37, 4]
+    assert [record.rows for record in campaign.registry.list_judgments("adhoc")] == [41, 37, 4]
 
 
 def test_judgments_of_subtopics_are_compared_one_by_one() -> None:
@@ -128,7 +132,7 @@ def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
             campaign.add_judgments(tmp_path / name, version="1")
     with pytest.raises(PolicyError, match="version must be a valid file name"):
         campaign.add_judgments(tmp_path / "bad", version="../1")
-    assert campaign.registry.judgments("adhoc") == ()
+    assert campaign.registry.list_judgments("adhoc") == ()
     assert not any((campaign.folder / "objects").iterdir())
 
 
@@ -154,7 +158,7 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     pool(campaign, mark=True)
     assert [one.tag for one in campaign.submissions() if one.pooled] == ["first"]
     pool(campaign, mark=True)
-    assert [one.action for one in campaign.registry.events()].count("pool") == 1
+    assert [one.action for one in campaign.registry.list_events()].count("pool") == 1
     assert campaign.registry.get_pool_depths("adhoc") == {"first": 10}
     for depth, recorded in ((5, 10), (20, 20)):
         pool(campaign, depth=depth, mark=True)

@@ -27,7 +27,7 @@ def campaign(tmp_path: Path) -> cf.campaign.Campaign:
 
 def tie_notes(campaign: cf.campaign.Campaign) -> list[str]:
     """Return the notes of `cf.evaluate` on ties, for the accepted runs."""
-    rules = campaign.rules.task()
+    rules = campaign.rules.get_task()
     runs = read_stored_runs(campaign, rules, campaign.submissions())
     notes = cf.evaluate(runs, qrels(), rules.measures).notes
     return [note for note in notes if note.startswith("ties can change")]
@@ -122,14 +122,14 @@ def test_groups_are_found_once(
     campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = task_leaderboard(campaign)
-    files = [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
+    files = [campaign.folder / one.path for one in campaign.registry.list_score_files("adhoc")]
     monkeypatch.setattr(module, "separate_runs", None)
     assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     monkeypatch.undo()
     files[-1].write_bytes(b"")
     with pytest.warns(CranfieldWarning, match="is damaged: its scores are computed again"):
         assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
-    assert campaign.verify().ok
+    assert campaign.verify().is_intact
 
 
 def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:

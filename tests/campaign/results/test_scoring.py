@@ -113,18 +113,18 @@ def test_one_file_holds_the_scores_of_all_runs(tmp_path: Path) -> None:
         runs[f"r{number}"] = rankings(number)
         handed_in(campaign, f"r{number}", runs[f"r{number}"])
         assert_same(campaign.score(measures=MANY), runs)
-        files = [one.path for one in campaign.registry.score_files("adhoc")]
+        files = [one.path for one in campaign.registry.list_score_files("adhoc")]
         assert files == [f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()]
         assert len(files) == 1
     assert {path.stat().st_mode & 0o777 for path in files_of(campaign)} == {0o600}
     handed_in(campaign, "gone", rankings(9), state="withdrawn")
     assert campaign.score().systems == tuple(runs)
     found = campaign.verify()
-    assert (found.ok, found.left_over) == (True, ())
+    assert (found.is_intact, found.leftover_files) == (True, ())
 
 
 def files_of(campaign: cf.campaign.Campaign) -> list[Path]:
-    return [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
+    return [campaign.folder / one.path for one in campaign.registry.list_score_files("adhoc")]
 
 
 @pytest.mark.parametrize("how", ["flipped", "cut", "gone"])
@@ -147,7 +147,7 @@ def test_damaged_files_are_computed_again_and_said(tmp_path: Path, how: str) -> 
         warnings.simplefilter("error")
         assert_same(campaign.score(), runs)
     assert all(path.exists() for path in files_of(campaign))
-    assert campaign.verify().ok
+    assert campaign.verify().is_intact
 
 
 def test_other_judgments_make_other_scores(tmp_path: Path) -> None:
@@ -191,7 +191,9 @@ def test_a_file_that_another_table_shares_is_kept(tmp_path: Path) -> None:
         file.write("q99\n")
     with pytest.warns(CranfieldWarning, match="the rules changed"):
         cf.campaign.open(campaign.folder).score(measures=["AP"])
-    first, second = campaign.registry.score_files()
+    first, second = campaign.registry.list_score_files()
     assert first.path == second.path
     cf.campaign.open(campaign.folder).score(measures=["AP", "P@5"])
-    assert all((campaign.folder / file.path).is_file() for file in campaign.registry.score_files())
+    assert all(
+        (campaign.folder / file.path).is_file() for file in campaign.registry.list_score_files()
+    )

@@ -136,9 +136,9 @@ def test_what_unpooled_runs_lose(
         assert found.losses[name] == left[name][0]
     assert "up to" in str(found).splitlines()[1]
     # It is kept.
-    files = len(campaign.registry.score_files("adhoc"))
+    files = len(campaign.registry.list_score_files("adhoc"))
     assert campaign.standing(path).losses == found.losses
-    assert len(campaign.registry.score_files("adhoc")) == files
+    assert len(campaign.registry.list_score_files("adhoc")) == files
 
 
 def test_pvalues_are_those_of_compare(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:

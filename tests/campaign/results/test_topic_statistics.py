@@ -47,7 +47,7 @@ def test_the_values_of_the_sheets_of_trec_8(name: str, column: pl.Expr) -> None:
     scores = of_sheets(column)
     assert scores.topics == tuple(official["topic"].cast(pl.String))
     groups = dict.fromkeys(scores.systems, "manual")
-    found = topic_statistics(scores, groups).for_group("manual")
+    found = topic_statistics(scores, groups).select_group("manual")
     assert found.height == 50
     for one in ("best", "median", "worst"):
         # Hundreds of a precision are whole numbers but for rounding.
@@ -91,7 +91,7 @@ def test_small_groups_are_left_out_and_said() -> None:
     assert found.groups == ("all", "automatic")
     assert found.excluded_groups == {"manual": 1}
     assert found.notes == ("group manual is excluded: it has 1 run, fewer than 3",)
-    assert found.for_group("manual").is_empty()
+    assert found.select_group("manual").is_empty()
     assert str(found).splitlines()[:2] == [
         "scores: 2 groups, 1 topic",
         "note: group manual is excluded: it has 1 run, fewer than 3",
@@ -112,7 +112,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -
     with pytest.raises(PolicyError, match=message):
         topic_statistics(scores, **options)
     with pytest.raises(PolicyError, match="group 'x'"):
-        topic_statistics(scores).for_group("x")
+        topic_statistics(scores).select_group("x")
     with pytest.raises(PolicyError, match="shards"):
         topic_statistics(table(np.zeros((1, 2, 2)), "ab"))
 

@@ -79,7 +79,7 @@ def test_every_key_becomes_its_field(folder: Path) -> None:
     rules = read_rules(folder)
     assert (rules.id, rules.title) == ("news-2026", "News search 2026")
     assert rules.source == "campaign.toml"
-    assert rules.task() == TaskRules(
+    assert rules.get_task() == TaskRules(
         name="adhoc",
         topics=folder / "topics.txt",
         documents=folder / "lists" / "docids.txt",
@@ -215,7 +215,7 @@ def test_a_link_out_of_the_folder_is_refused(
 def test_the_template_is_read_as_it_is_and_names_every_key(tmp_path: Path) -> None:
     (tmp_path / "campaign.toml").write_text(read_template())
     rules = read_rules(tmp_path)
-    assert rules.task() == TaskRules(
+    assert rules.get_task() == TaskRules(
         name="main",
         severities={"topic-missing": "error", "topic-unknown": "error", "too-few": "off"},
         measures=("AP", "nDCG@10", "P@10"),
@@ -234,7 +234,7 @@ def test_the_examples_of_the_template_are_rules_too(tmp_path: Path) -> None:
     for name in ("topics.txt", "documents.txt.xz", "already-judged.txt"):
         (tmp_path / name).write_text("")
     (tmp_path / "campaign.toml").write_text("\n".join(lines))
-    task = read_rules(tmp_path).task()
+    task = read_rules(tmp_path).get_task()
     assert task.pool == PoolRules(100, (1, 2))
     assert task.questions["fields"].required
     assert task.metadata is not None

@@ -73,7 +73,7 @@ def test_no_topics_are_named() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.txt", "", "t.txt: has no topics"),
+        ("t.txt", "", "t.txt: expected at least one topic, got none"),
         ("t.txt", "1\n2\n1 again\n", "t.txt:3: duplicate topic '1', first in line 1"),
         ("t.tsv", "qid\tquery\n1\ta\n", "t.tsv:1: expected a topic id, got the header 'qid'"),
         ("t.txt", "301: a\n302: b\n", "t.txt:1: expected a topic id and a blank, got '301:'"),
@@ -91,7 +91,7 @@ def test_no_topics_are_named() -> None:
         ("t.xml", "<a><topic><title>x</title></topic></a>", "t.xml:1: <topic> has no id"),
         ("t.xml", "<a>", "is not well-formed XML"),
         ("t.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a/>', "declares entities"),
-        ("t.xml", "<a/>", "t.xml: has no topics"),
+        ("t.xml", "<a/>", "t.xml: expected at least one topic, got none"),
         ("t.json", '[{"title": "x"}]', "t.json: has a topic without an id"),
         ("t.json", "[[1]]", "has a topic without an id"),
         ("t.json", '{"1": 2, "1": 3}', "'1' occurs twice in an object"),

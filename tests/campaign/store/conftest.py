@@ -12,7 +12,7 @@ import pytest
 from cranfield import campaign
 from cranfield.campaign.checks.report import Fault
 from cranfield.campaign.store import records
-from cranfield.campaign.store.records import Judgments, Submission, Team
+from cranfield.campaign.store.records import JudgmentsRecord, Submission, Team
 from cranfield.campaign.store.registry import Transaction
 
 NOW = datetime(2026, 8, 15, 12, tzinfo=UTC)
@@ -59,8 +59,8 @@ def record_run(news: campaign.Campaign) -> Enter:
     return partial(enter_run, news)
 
 
-def judged(news: campaign.Campaign, version: str = "1") -> Judgments:
+def judged(news: campaign.Campaign, version: str = "1") -> JudgmentsRecord:
     """Add judgments whose bytes are their version."""
     sha256, _ = records.put_object(news.folder, f"judgments {version}".encode())
     with news.registry.change("judgments", version) as tx:
-        return tx.insert(Judgments("adhoc", version, sha256, 3, "2026-08-20T00:00:00Z"))
+        return tx.insert(JudgmentsRecord("adhoc", version, sha256, 3, "2026-08-20T00:00:00Z"))

@@ -47,8 +47,8 @@ def test_rules_and_the_files_that_they_name_are_copied(rules: Path, tmp_path: Pa
     assert files == {"campaign.toml", "given/topics.txt", "campaign.sqlite"}
     assert (made.folder / "campaign.toml").read_bytes() == rules.read_bytes()
     assert made.registry.get_rules_files() == dict(made.rules.files)
-    assert [one.action for one in made.registry.events()] == ["rules", "create"]
-    assert made.verify().ok
+    assert [one.action for one in made.registry.list_events()] == ["rules", "create"]
+    assert made.verify().is_intact
     assert not made.verify().remarks
 
 
@@ -94,7 +94,7 @@ def test_only_a_new_or_empty_folder_is_used(
     made = campaign.create(tmp_path / "empty")
     # Without rules, those of the template.
     assert made.rules.tasks
-    assert made.verify().ok
+    assert made.verify().is_intact
     (tmp_path / "file").touch()
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

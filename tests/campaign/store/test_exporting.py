@@ -45,7 +45,7 @@ def test_all_is_in_it(news: campaign.Campaign, record_run: Enter, tmp_path: Path
     assert news.export(tmp_path / "same.zip").read_bytes() == path.read_bytes()
     # What was packed is a campaign again, but for the tables beside it.
     again = campaign.open(tmp_path / "again")
-    assert again.verify().ok
+    assert again.verify().is_intact
     if os.name == "posix":
         assert path.stat().st_mode & 0o777 == 0o600
 

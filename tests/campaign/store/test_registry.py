@@ -16,7 +16,13 @@ from cranfield import campaign
 from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.store import records, registry
-from cranfield.campaign.store.records import Judgments, ReleaseRecord, ScoreFile, Submission, Team
+from cranfield.campaign.store.records import (
+    JudgmentsRecord,
+    ReleaseRecord,
+    ScoreFile,
+    Submission,
+    Team,
+)
 from cranfield.campaign.store.registry import INITIAL_HASH, Transaction
 
 from .conftest import Enter, entered, judged
@@ -52,19 +58,19 @@ def test_records_come_back_as_they_went_in(news: campaign.Campaign) -> None:
     (news.folder / "releases" / "adhoc-1").mkdir()
     with news.registry.change("all") as tx:
         run = tx.insert(run)
-        judgments = tx.insert(Judgments("adhoc", "1", sha256, 3, "2026", note="first"))
+        judgments = tx.insert(JudgmentsRecord("adhoc", "1", sha256, 3, "2026", note="first"))
         scores = tx.insert(ScoreFile("k", "adhoc", "1", "scores/a.parquet", "s", {"AP": "AP"}))
         release = tx.insert(ReleaseRecord("adhoc-1", "adhoc", "2026", "1", "releases/adhoc-1", "m"))
-        assert tx.submissions(tag="01") == (run,)
+        assert tx.list_submissions(tag="01") == (run,)
     asked = OpenedCampaign(news.folder).registry
-    assert asked.submissions() == (run,)
+    assert asked.list_submissions() == (run,)
     assert run.id == 1
-    assert asked.judgments("adhoc") == (judgments,)
-    assert asked.judgments("other") == ()
-    assert asked.score_files() == (scores,)
-    assert asked.releases() == (release,)
-    assert [team.id for team in asked.teams()] == ["delft", "padua"]
-    assert asked.team("padua") == Team(
+    assert asked.list_judgments("adhoc") == (judgments,)
+    assert asked.list_judgments("other") == ()
+    assert asked.list_score_files() == (scores,)
+    assert asked.list_releases() == (release,)
+    assert [team.id for team in asked.list_teams()] == ["delft", "padua"]
+    assert asked.find_team("padua") == Team(
         "padua", "Padua", "2026-08-01T00:00:00Z", "padua@example.org"
     )
     # Text stays text, and booleans are what they are.
@@ -81,13 +87,13 @@ def test_columns_are_the_fields_of_the_records(news: campaign.Campaign) -> None:
 
 def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
     before = (news.folder / "campaign.sqlite").read_bytes()
-    events = news.registry.events()
+    events = news.registry.list_events()
     with pytest.raises(ZeroDivisionError), news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert tx.submissions(tag="a")
+        assert tx.list_submissions(tag="a")
         _ = 1 / 0
-    assert not news.registry.submissions(tag="a")
-    assert news.registry.events() == events
+    assert not news.registry.list_submissions(tag="a")
+    assert news.registry.list_events() == events
     assert (news.folder / "campaign.sqlite").read_bytes() == before
     assert not (news.folder / "campaign.sqlite-journal").exists()
 
@@ -95,8 +101,8 @@ def test_a_change_is_all_or_nothing(news: campaign.Campaign) -> None:
 def test_others_see_nothing_before_the_end(news: campaign.Campaign) -> None:
     with news.registry.change("submit", "a") as tx:
         entered(tx, news.folder, "a")
-        assert not OpenedCampaign(news.folder).registry.submissions(tag="a")
-    assert OpenedCampaign(news.folder).registry.submissions(tag="A")
+        assert not OpenedCampaign(news.folder).registry.list_submissions(tag="a")
+    assert OpenedCampaign(news.folder).registry.list_submissions(tag="A")
 
 
 def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, record_run: Enter) -> None:
@@ -107,9 +113,9 @@ def test_a_tag_is_that_of_one_accepted_run(news: campaign.Campaign, record_run: 
         tx.update(replace(old, state="replaced"))
         new = entered(tx, news.folder, "Bm25")
         old = tx.update(replace(old, state="replaced", replaced_by=new.id))
-    assert news.registry.submissions(tag="bm25") == (new,)
-    assert news.registry.submissions(states=None) == (old, new)
-    assert news.registry.submissions("adhoc", ("replaced",)) == (old,)
+    assert news.registry.list_submissions(tag="bm25") == (new,)
+    assert news.registry.list_submissions(states=None) == (old, new)
+    assert news.registry.list_submissions("adhoc", ("replaced",)) == (old,)
 
 
 def test_what_is_named_has_to_be_there(news: campaign.Campaign) -> None:
@@ -138,17 +144,17 @@ def test_teams_and_rows_have_to_be_there(news: campaign.Campaign, record_run: En
 
 def test_faults_are_kept_in_order(news: campaign.Campaign, record_run: Enter) -> None:
     run = record_run("a")
-    (fault,) = news.registry.faults(run.id)
+    (fault,) = news.registry.list_faults(run.id)
     where = (fault.code, fault.line, fault.topic, fault.doc, fault.count)
     assert where == ("tied", 3, "1", None, 1)
-    assert news.registry.faults(99) == ()
+    assert news.registry.list_faults(99) == ()
 
 
 def test_the_chain_holds_who_when_what_and_the_rows(
     news: campaign.Campaign, record_run: Enter
 ) -> None:
     run = record_run("a")
-    events = news.registry.events()
+    events = news.registry.list_events()
     previous = INITIAL_HASH
     for event in events:
         body = {name: value for name, value in vars(event).items() if name != "sha256"}
@@ -165,16 +171,16 @@ def test_the_chain_holds_who_when_what_and_the_rows(
 
 
 def test_a_contact_can_be_erased_and_leaves_no_byte(news: campaign.Campaign) -> None:
-    team = news.registry.team("padua")
+    team = news.registry.find_team("padua")
     assert team is not None
     contact = team.contact.encode()
     assert contact in (news.folder / "campaign.sqlite").read_bytes()
     assert "padua@" not in repr(team)
-    assert all("@" not in event.details for event in news.registry.events())
+    assert all("@" not in event.details for event in news.registry.list_events())
     with news.registry.change("erase", "padua") as tx:
         tx.update(replace(team, contact=""))
     assert contact not in (news.folder / "campaign.sqlite").read_bytes()
-    assert news.verify().ok
+    assert news.verify().is_intact
 
 
 @pytest.mark.parametrize("query", ["UPDATE event SET at = ''", "DELETE FROM event"])
@@ -196,12 +202,12 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", is_stored=False))
-            tx.remove_later(run.object)
+            tx.mark_unneeded(run.object)
         assert path.exists() is there
-        assert news.verify().ok
+        assert news.verify().is_intact
     judgments = judged(news)
     with news.registry.change("purge") as tx:
-        tx.remove_later(judgments.object)
+        tx.mark_unneeded(judgments.object)
     assert records.read_object(news.folder, judgments.object) == b"judgments 1"
 
 
@@ -218,7 +224,7 @@ def test_two_at_once_wait_and_then_say_so(
         assert str(caught.value).endswith(
             "campaign.sqlite: another process is changing the campaign; waited 0.1 seconds"
         )
-        assert len(OpenedCampaign(news.folder).registry.teams()) == 2
+        assert len(OpenedCampaign(news.folder).registry.list_teams()) == 2
     with OpenedCampaign(news.folder).registry.change("other"):
         pass
 
@@ -253,7 +259,7 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
     ):
         rows(news, f"PRAGMA user_version = {version}")
         with pytest.raises(InputError, match=reason):
-            news.registry.teams()
+            news.registry.list_teams()
 
 
 def test_new_rules_are_recorded_by_the_change_they_are_used_for(news: campaign.Campaign) -> None:
@@ -275,14 +281,14 @@ def test_new_rules_are_recorded_by_the_change_they_are_used_for(news: campaign.C
     ):
         pass
     assert again.registry.get_rules_files() == dict(again.rules.files)
-    assert [one.action for one in again.registry.events()[-2:]] == ["rules", "with rules"]
-    assert again.verify().ok
+    assert [one.action for one in again.registry.list_events()[-2:]] == ["rules", "with rules"]
+    assert again.verify().is_intact
 
 
 def test_neither_numpy_nor_polars_is_loaded(news: campaign.Campaign) -> None:
     code = (
         "import sys; from cranfield import campaign; c = campaign.open(sys.argv[1])\n"
-        "c.rules.task(); c.teams(); c.submissions()\n"
+        "c.rules.get_task(); c.teams(); c.submissions()\n"
         "with c.registry.change('x'): pass\n"
         "c.verify()\n"
         "print([name for name in ('numpy', 'polars') if name in sys.modules])"
@@ -298,4 +304,4 @@ def test_the_folder_can_be_moved(
 ) -> None:
     record_run("a")
     news.folder.rename(tmp_path / "moved ü #?")
-    assert campaign.open(tmp_path / "moved ü #?").verify().ok
+    assert campaign.open(tmp_path / "moved ü #?").verify().is_intact

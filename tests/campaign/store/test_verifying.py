@@ -35,7 +35,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(3):
         enter_run(news, f"run{number}")
     with news.registry.change("withdraw", "run1") as tx:
-        [run] = tx.submissions(tag="run1")
+        [run] = tx.list_submissions(tag="run1")
         tx.update(replace(run, state="withdrawn", reason="a bug"))
     judged(news)
     scores = news.folder / "scores" / "k.parquet"
@@ -53,7 +53,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     note = news.folder / "releases" / "adhoc-1.retracted.json"
     note.write_text("{}")
     with news.registry.change("retract", "adhoc-1") as tx:
-        old = tx.releases()[0]
+        old = tx.list_releases()[0]
         tx.update(replace(old, state="retracted", retraction=hash_file(note)))
     return news.folder
 
@@ -79,9 +79,9 @@ def execute(news: campaign.Campaign, *queries: str) -> int:
 
 def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
     found = whole.verify()
-    assert found.ok
+    assert found.is_intact
     assert not found.findings
-    assert found.n_events == len(whole.registry.events())
+    assert found.n_events == len(whole.registry.list_events())
     # Without the files of tags of the bags and the registry: rules, 4 objects, scores, the note.
     assert found.n_files >= len(files(whole.folder))
     assert repr(found).startswith("Verification(intact: ")
@@ -104,7 +104,7 @@ def test_one_bit_in_any_file_but_the_registry_is_found_and_the_file_named(
             name = path.relative_to(whole.folder).as_posix()
             assert name in {one.file for one in whole.verify().problems}, (name, place)
         path.write_bytes(data)
-    assert whole.verify().ok
+    assert whole.verify().is_intact
 
 
 def rows(path: Path) -> list[list[tuple[object, ...]]]:
@@ -145,7 +145,7 @@ def test_one_bit_in_a_page_of_the_registry_is_found_or_changes_no_row(
     path.write_bytes(data[:-4096])
     assert {one.file for one in whole.verify().problems} == {"campaign.sqlite"}
     path.write_bytes(data)
-    assert whole.verify().ok
+    assert whole.verify().is_intact
 
 
 def test_a_damaged_schema_is_told_in_one_line(whole: campaign.Campaign) -> None:
@@ -252,17 +252,17 @@ def test_what_nobody_names_is_left_over_or_strange(whole: campaign.Campaign) -> 
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
     found = whole.verify()
-    assert found.ok
+    assert found.is_intact
     expected = {name.removesuffix("/bagit.txt") for name in LEFT}
-    assert {one.file for one in found.left_over} == expected
+    assert {one.file for one in found.leftover_files} == expected
     assert {one.file for one in found.remarks} == {n.removesuffix("/i.html") for n in STRANGE}
     again = whole.verify(repair=True)
-    assert again.ok
-    assert not again.left_over
+    assert again.is_intact
+    assert not again.leftover_files
     assert {one.file for one in again.findings if one.kind == "repaired"} == expected
     kept = [*before, *(whole.folder / name for name in STRANGE)]
     assert files(whole.folder) == sorted(kept)
-    assert whole.registry.events()[-1].action == "repair"
+    assert whole.registry.list_events()[-1].action == "repair"
 
 
 def test_a_bag_holds_nothing_else(whole: campaign.Campaign) -> None:
@@ -296,16 +296,16 @@ def test_a_kill_at_any_moment_leaves_a_sound_registry(news: campaign.Campaign) -
             # What was said before the kill came is true too.
             last = [last, *process.stdout][-1]
         found = news.verify()
-        assert found.ok, str(found)
+        assert found.is_intact, str(found)
         there = {team.id for team in news.teams()}
         assert {f"{attempt}-{number}" for number in range(1, int(last) + 1)} <= there
-        assert news.verify(repair=True).ok
+        assert news.verify(repair=True).is_intact
 
 
 def test_what_was_half_written_is_rolled_back(whole: campaign.Campaign) -> None:
     """A kill in the middle of writing: the file is changed, and the journal knows what it was."""
     path, journal = (whole.folder / f"campaign.sqlite{end}" for end in ("", "-journal"))
-    data, events = path.read_bytes(), whole.registry.events()
+    data, events = path.read_bytes(), whole.registry.list_events()
     connection = sqlite3.connect(path, isolation_level=None)
     # A small cache, so that pages are written before the end.
     connection.execute("PRAGMA cache_size = 5")
@@ -320,23 +320,23 @@ def test_what_was_half_written_is_rolled_back(whole: campaign.Campaign) -> None:
     assert written != data
     path.write_bytes(written)
     journal.write_bytes(kept)
-    assert whole.verify().ok
+    assert whole.verify().is_intact
     assert path.read_bytes() == data
     assert not journal.exists()
-    assert whole.registry.events() == events
+    assert whole.registry.list_events() == events
 
 
 def test_what_is_purged_meanwhile_is_not_missing(
     whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [run] = whole.registry.submissions(states=None, tag="run1")
+    [run] = whole.registry.list_submissions(states=None, tag="run1")
     look = hash_file
 
     def purges(path: Path) -> str:
         if run.object in path.name and path.exists():
             with OpenedCampaign(whole.folder).registry.change("purge", "run1") as tx:
                 tx.update(replace(run, is_stored=False))
-                tx.remove_later(run.object)
+                tx.mark_unneeded(run.object)
         return look(path)
 
     monkeypatch.setattr(folder_module, "hash_file", purges)
@@ -351,7 +351,7 @@ def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Camp
         run = entered(tx, news.folder, "a")
         records.find_object(news.folder, run.object).unlink()
         tx.update(run)
-    assert news.verify().ok
+    assert news.verify().is_intact
 
 
 @pytest.fixture(autouse=True)
@@ -377,7 +377,7 @@ def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
         )
         path.unlink()
         path.write_bytes(data)
-    assert whole.verify().ok
+    assert whole.verify().is_intact
 
 
 def test_a_link_with_the_same_bytes_is_told(
@@ -388,7 +388,7 @@ def test_a_link_with_the_same_bytes_is_told(
     shutil.move(path, elsewhere)
     path.symlink_to(elsewhere)
     found = whole.verify()
-    assert found.ok
+    assert found.is_intact
     assert [one.file for one in found.remarks] == ["scores/k.parquet"]
 
 
@@ -406,5 +406,5 @@ def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
         return look(folder)
 
     monkeypatch.setattr(folder_module, "_verify_once", vanishing)
-    assert whole.verify().ok
+    assert whole.verify().is_intact
     assert not left

@@ -113,19 +113,21 @@ def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     table.write_text("tag,team\n1,ghent\n01,ghent\n")
     (runs / "1").write_text("q1 Q0 d1 1 nan 1\n")
-    before = opened.registry.events()
+    before = opened.registry.list_events()
     listed = table_of(opened, table, runs, team="")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
     assert [one.is_accepted for one in done] == [False, False]
     assert done[1].reason == "not submitted, because other runs were refused"
-    assert opened.registry.events() == before
-    assert opened.registry.team("ghent") is None
-    assert opened.verify().ok and not opened.verify().left_over
+    assert opened.registry.list_events() == before
+    assert opened.registry.find_team("ghent") is None
+    assert opened.verify().is_intact and not opened.verify().leftover_files
     (runs / "1").write_text("q1 Q0 d1 1 1 1\n")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
     assert [one.is_accepted for one in done] == [True, True]
-    assert opened.verify().ok and len(opened.submissions()) == 2
-    assert [one.action for one in opened.registry.events()][len(before) :] == ["submit archive"]
+    assert opened.verify().is_intact and len(opened.submissions()) == 2
+    assert [one.action for one in opened.registry.list_events()][len(before) :] == [
+        "submit archive"
+    ]
 
 
 def test_a_time_in_the_future_stops_all(news: News, runs: Path, tmp_path: Path) -> None:

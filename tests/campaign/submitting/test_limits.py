@@ -49,7 +49,7 @@ def test_late_runs_are_marked_where_the_rules_say_so(
     clock.now += SECOND
     done = opened.submit(write("b", "ba"), team="padua")
     assert done.is_accepted and done.submission.late
-    assert [one.text("b.run") for one in done.report.faults] == [
+    assert [one.to_text("b.run") for one in done.report.faults] == [
         "b.run: warning: the task closed at 2026-08-16 11:59:59 UTC, 1 second ago; the run is"
         " marked as late and not pooled [closed]"
     ]

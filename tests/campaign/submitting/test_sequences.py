@@ -108,7 +108,7 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
             found = "error"
         assert found == wanted
         seen.add(found)
-        there = opened.registry.submissions(None, None)
+        there = opened.registry.list_submissions(None, None)
         assert [(one.team, one.tag, one.state, one.is_stored, one.object) for one in there] == [
             (run.team, run.tag, run.state, run.is_stored, hashlib.sha256(run.data).hexdigest())
             for run in model.runs
@@ -116,4 +116,4 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
         names = {path.name for path in (opened.folder / "objects").glob("*/*")}
         assert names == {one.object for one in there if one.is_stored}
     assert seen >= {"accepted", "refused", "again", "error"}
-    assert opened.verify().ok and not opened.verify().left_over
+    assert opened.verify().is_intact and not opened.verify().leftover_files

@@ -33,7 +33,7 @@ def test_an_accepted_run_is_kept_as_it_came(news: News, write: Write) -> None:
     kept = opened.folder / "objects" / one.object[:2] / one.object
     assert kept.read_bytes() == run.read_bytes()
     assert opened.submissions() == (one,)
-    [event] = [one for one in opened.registry.events() if one.action == "submit"]
+    [event] = [one for one in opened.registry.list_events() if one.action == "submit"]
     assert (event.actor, event.subject) == ("ann", "bm25")
 
 
@@ -45,7 +45,7 @@ def test_a_refused_run_leaves_its_faults_and_no_bytes(news: News, write: Write) 
     assert opened.submissions() == ()
     [one] = opened.submissions(states=["refused"])
     assert (one.tag, one.reason, one.is_stored) == ("../x", "tag", False)
-    assert opened.registry.faults(one.id) == done.report.faults
+    assert opened.registry.list_faults(one.id) == done.report.faults
     assert [path for path in (opened.folder / "objects").rglob("*") if path.is_file()] == []
 
 
@@ -57,11 +57,11 @@ def test_a_team_that_is_not_there(news: News, write: Write) -> None:
 def test_what_a_team_does_again_changes_nothing(news: News, write: Write) -> None:
     opened = news("runs_per_team = 1\nruns_per_day = 1\n")
     first = opened.submit(write(), team="padua", description="mine")
-    events = opened.registry.events()
+    events = opened.registry.list_events()
     again = opened.submit(write(), team="padua", description="mine")
     assert again.is_repeat and again.is_accepted
     assert again.submission == first.submission
-    assert opened.registry.events() == events
+    assert opened.registry.list_events() == events
     other = opened.submit(write(), team="padua", description="not the same")
     assert codes(other) == ["limit error", "limit error", "tag-taken error", "ranking-same warning"]
 
@@ -86,8 +86,8 @@ def test_the_same_ranking_of_another_team_is_for_organisers(news: News, write: W
     assert done.is_accepted
     assert done.report.faults == ()
     assert "padua" not in str(done.report) and "one" not in str(done.report)
-    assert opened.registry.faults(done.submission.id) == ()
-    [private] = opened.registry.faults(done.submission.id, private=True)
+    assert opened.registry.list_faults(done.submission.id) == ()
+    [private] = opened.registry.list_faults(done.submission.id, includes_private=True)
     assert private.severity == "private"
     assert private.message == "the run has the same ranking as 'one' of team 'padua'"
     own = opened.submit(write("three"), team="padua")
@@ -250,7 +250,7 @@ def test_a_wrong_pattern_is_an_error_of_the_rules_with_its_line(
         f"campaign.toml:{number}: tasks.adhoc.tag: pattern '[a-' does not compile:"
         " unclosed character class"
     )
-    assert not opened.registry.submissions(None, None)
+    assert not opened.registry.list_submissions(None, None)
 
 
 def test_metadata_of_a_header_or_beside_the_run(news: News, write: Write, tmp_path: Path) -> None:

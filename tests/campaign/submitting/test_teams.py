@@ -19,9 +19,9 @@ def test_a_team_is_added_and_changed(news: News) -> None:
     assert changed.contact == "x@example.org"
     changed = opened.change_team("ghent", contact="", anonymous_until="", name="")
     assert (changed.name, changed.contact, changed.anonymous_until) == ("ghent", "", None)
-    assert opened.registry.team("ghent") == changed
+    assert opened.registry.find_team("ghent") == changed
     # The log holds no contact, not even one that was taken away.
-    assert "x@example.org" not in "".join(one.details for one in opened.registry.events())
+    assert "x@example.org" not in "".join(one.details for one in opened.registry.list_events())
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     assert not kept.exists()
     with pytest.raises(PolicyError, match="run 'bm25' has no stored file to purge$"):
         opened.purge("bm25", "again")
-    told = [(one.action, one.subject) for one in opened.registry.events()][-2:]
+    told = [(one.action, one.subject) for one in opened.registry.list_events()][-2:]
     assert told == [("withdraw", "BM25"), ("purge", "bm25")]
-    assert "names in it" in opened.registry.events()[-1].details
-    assert opened.verify().ok
+    assert "names in it" in opened.registry.list_events()[-1].details
+    assert opened.verify().is_intact
 
 
 def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write, clock: Clock) -> None:
@@ -43,7 +43,7 @@ def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write, clo
     opened.withdraw("other", "a bug")
     clock.go(days=1)
     opened.withdraw("BM25", "a bug")
-    events = opened.registry.events()
+    events = opened.registry.list_events()
     again = opened.submit(path, team="padua")
     assert (again.is_accepted, again.is_repeat, again.submission.state) == (
         False,
@@ -53,7 +53,7 @@ def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write, clo
     date = events[-1].at[:10]
     assert f"already submitted, withdrawn on {date}: not accepted again" in str(again)
     assert not opened.check(path, team="padua").is_accepted
-    assert opened.registry.events() == events
+    assert opened.registry.list_events() == events
     # Another declared tag is an error, as for every run.
     wrong_tag = opened.submit(path, team="padua", tag="bm26")
     assert (wrong_tag.is_repeat, wrong_tag.submission.state) == (False, "refused")
@@ -97,7 +97,7 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
         opened.purge("bm25", "private")
     assert opened.purge("bm25", "private", id=2).team == "delft"
     assert not records.find_object(opened.folder, run.object).exists()
-    assert opened.verify().ok
+    assert opened.verify().is_intact
 
 
 def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Write) -> None:

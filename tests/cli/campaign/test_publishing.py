@@ -48,7 +48,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
         assert said.splitlines()[1:] == ([] if noun is None else [note])
     # A run that is newer than the releases is in none, and retracted releases are not named.
     copy = cf.campaign.open(tmp_path / "copy")
-    [old] = copy.registry.submissions(None, None, tag="bm25-a")
+    [old] = copy.registry.list_submissions(None, None, tag="bm25-a")
     file = tmp_path / "copy/objects" / old.object[:2] / old.object
     names = ("team", "type", "priority", "answers")
     declared: dict[str, Any] = {name: getattr(old, name) for name in names}

@@ -103,7 +103,7 @@ def test_judgments_of_a_pipe_are_stored_whole(tmp_path: Path) -> None:
     out, _ = command(tmp_path, "judgments", "news", "pipe", "--version", "1")
     writer.join()
     assert out == "adhoc: version '1' of the judgments, 4 judgments\n"
-    [record] = campaign.registry.judgments("adhoc")
+    [record] = campaign.registry.list_judgments("adhoc")
     assert read_object(campaign.folder, record.object) == data
 
 

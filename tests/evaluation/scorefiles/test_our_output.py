@@ -35,7 +35,7 @@ def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) 
     else:
         path.write_text(
             "\n".join(
-                score_formats.format_trec(evaluation, by_topic=by_topic, runid=False)
+                score_formats.format_trec(evaluation, by_topic=by_topic, has_runid=False)
                 if form == "trec"
                 else score_formats.format_ir_measures(evaluation, by_topic=by_topic, places=4)
             )

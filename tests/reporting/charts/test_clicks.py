@@ -70,7 +70,7 @@ def test_perplexity_is_that_of_the_evaluation() -> None:
     models = cf.online.train_models(log, ["GCTR", "CM", "PBM"])
     found = cf.online.evaluate_models(models, log)
     for conditional in (False, True):
-        chart = charts.perplexity_chart(found, conditional=conditional)
+        chart = charts.perplexity_chart(found, is_conditional=conditional)
         spec_of(chart)
         rows = {(row["model"], row["rank"]): row["value"] for row in rows_with(chart, "model")}
         kind = "conditional perplexity" if conditional else "perplexity"

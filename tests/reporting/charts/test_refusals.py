@@ -59,7 +59,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     (lambda kind: charts.scale_tau_chart(study(), kind=kind), "mean", "one of: overall, by topic"),
     (lambda length: charts.scale_pairs_chart(study(), cutoff=length), 7, "7.*5, 10"),
     *(
-        (lambda largest: charts.asl_chart(power({"A": [0.1]}, 2), largest=largest), p, "up to 1")
+        (lambda bound: charts.asl_chart(power({"A": [0.1]}, 2), max_pvalue=bound), p, "up to 1")
         for p in (0, 1.5, -1, "high", float("nan"))
     ),
     (charts.stability_chart, [], "no study"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.reporting.charts.scales import (
-    LINE,
+    LINE_HEIGHT,
     SPACING_HEIGHT,
     accumulate_proportions,
     distribution_chart,
@@ -107,7 +107,7 @@ def test_labels_do_not_cover_each_other(measure: str, length: int, grades: int) 
         "domain"
     ]
     pixel = [SPACING_HEIGHT * row["position"] / (scale[1] - scale[0]) for row in labels]
-    size = [LINE * (row["label"].count("\n") + 1) for row in labels]
+    size = [LINE_HEIGHT * (row["label"].count("\n") + 1) for row in labels]
     for k in range(len(labels) - 1):
         assert pixel[k + 1] - pixel[k] >= (size[k] + size[k + 1]) / 2 - 1e-6
     # A label leads to its own value, and all are there if there is room.

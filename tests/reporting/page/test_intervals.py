@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import cranfield as cf
-from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
+from cranfield.reporting.page.contents import COVERAGE_REASON, collect_contents
 from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
 from cranfield.reporting.page.sections import list_answer_lines
 from cranfield.reporting.page.svg_charts import choose_axis
@@ -136,9 +136,9 @@ def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["P@5", "Judged@10"])
     _, judged = collect_contents(ev, title="x", scales=False).parts
     assert judged.comparison is None
-    assert judged.comparison_reason == NO_QUALITY
+    assert judged.no_comparison_reason == COVERAGE_REASON
     page = read(cf.report(ev, tmp_path / "r.html", scales=False))
-    assert NO_QUALITY in page.shown
+    assert COVERAGE_REASON in page.shown
     assert "Read this first" not in page.shown
 
 

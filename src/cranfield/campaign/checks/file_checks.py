@@ -96,9 +96,9 @@ class FileChecks(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return one line: numbers of files, of refused files, and of faults by severity."""
+        """Return one line: numbers of files or systems, refused ones, and faults by severity."""
         n_refused = sum(not report.is_accepted for report in self.files)
-        faults = Counter(fault.severity for report in self.files for fault in report.faults)
+        faults = sum((report.count_severities() for report in self.files), Counter[str]())
         counts = "".join(f", {inflect(n, name)}" for name, n in sorted(faults.items()))
         return [f"{inflect(len(self.files), 'file')}, {n_refused} refused{counts}"]
 
@@ -147,8 +147,8 @@ def check(
     -------
     FileChecks
         Faults of each file or system; readers refuse files with errors. Every line of a file of
-        TREC text in UTF-8 is checked; of other files, and of standard input, only the first line
-        that cannot be read is reported.
+        TREC text is checked, unless another `format`, `encoding` or `separator` is set. Of other
+        files, and of standard input, only the first line that cannot be read is reported.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def read_lines(
             empty_rows = rows.filter(pl.col(name) == "").select("line")
             faults.add_rows("columns", empty_rows, f"{expected}, got an empty {name}")
         rows = rows.with_columns(pl.when(pl.col(required_names) != "").then(pl.col(required_names)))
-    return rows.drop("rest", strict=False), n_lines, stop_error
+    return rows.drop("after_tag", strict=False), n_lines, stop_error
 
 
 def _find_other_format(line: bytes, n_columns: int, format: str) -> str:
@@ -119,9 +119,9 @@ def _has_header(rows: pl.DataFrame) -> bool:
 
 def _find_tag_with_blanks(rows: pl.DataFrame) -> str | None:
     """Return the text after the score if it has blanks and is the same in all lines, or None."""
-    if "rest" not in rows.columns or rows["rest"].has_nulls():
+    if "after_tag" not in rows.columns or rows["after_tag"].has_nulls():
         return None
-    tags = rows.select(pl.concat_str("tag", "rest", separator=" ")).to_series()
+    tags = rows.select(pl.concat_str("tag", "after_tag", separator=" ")).to_series()
     expressions = (parse_integers(pl.col("rank")), parse_numbers(pl.col("score")))
     is_valid = all(rows.select(expression.is_not_null().all()).item() for expression in expressions)
     return tags[0] if is_valid and tags.n_unique() == 1 else None
@@ -148,15 +148,15 @@ def _split_lines(
     else:
         cells = lines.str.extract_all(WORD)
     values, width, topic = pl.col("values"), pl.col("width"), pl.col("topic")
-    rest_columns = []
+    tag_end_columns = []
     if names[-1] == "tag" and format == "trec" and (cells.list.len() > len(names)).any():
         after_tag = values.list.slice(len(names)).list.join(" ").replace("", None)
-        rest_columns = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
+        tag_end_columns = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("after_tag")]
     rows = pl.DataFrame({"values": cells}).select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("line") + first_line,
         values.list.len().alias("width"),
         *(values.list.get(k, null_on_oob=True).alias(name) for k, name in enumerate(names)),
-        *rest_columns,
+        *tag_end_columns,
     )
     if format == "ntcir":
         # Document ids may contain blanks, as in judgments.
@@ -174,7 +174,7 @@ def _split_lines(
         is_broken.alias("is_broken"),
         "topic",
         pl.when(~is_broken).then(pl.col(names[1:])),
-        *(["rest"] if rest_columns else []),
+        *(["after_tag"] if tag_end_columns else []),
     )
     if undecodable_lines:
         is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)
@@ -198,7 +198,7 @@ def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:
 
 
 def _decode(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[int]]:
-    """Decode a chunk, and report lines that are not UTF-8; return the text and these lines."""
+    """Decode a chunk, and report lines that are not UTF-8; return the text and their numbers."""
     try:
         return chunk.decode(), []
     except UnicodeDecodeError:

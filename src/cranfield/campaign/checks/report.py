@@ -32,7 +32,7 @@ PRIVATE = "private"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a run, or a summary of `count` faults of one kind.
+    """A fault of a file, or a summary of several faults of one kind.
 
     Attributes
     ----------
@@ -45,6 +45,10 @@ class Fault:
         Description of the fault, without the line number; control characters are escaped.
     line
         Line in the file, from 1, with empty lines counted; None for a fault of the whole file.
+    topic, doc
+        Topic and document that the fault concerns, or None.
+    count
+        Number of faults that are summarised, such as the number of missing topics.
     """
 
     code: str
@@ -55,13 +59,13 @@ class Fault:
     doc: str | None = None
     count: int = 1
 
-    def text(self, source: str) -> str:
-        """Return the fault as one line: file, line, message, topic, document and code.
+    def to_text(self, source: str) -> str:
+        """Return one line: file, line, severity unless it is an error, message, ids and code.
 
         Examples
         --------
         >>> fault = Fault("score", "error", "score must be a finite number", 7, "401", "d3")
-        >>> print(fault.text("a.run"))
+        >>> print(fault.to_text("a.run"))
         a.run:7: score must be a finite number (topic '401', document 'd3') [score]
         """
         position = sanitise(source) if self.line is None else f"{sanitise(source)}:{self.line}"
@@ -123,12 +127,12 @@ class CheckReport(Result):
 
     @property
     def errors(self) -> tuple[Fault, ...]:
-        """The faults that are errors."""
+        """Faults with severity `error`."""
         return tuple(fault for fault in self.faults if fault.severity == "error")
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
-        """The faults that are warnings."""
+        """Faults with severity `warning`."""
         return tuple(fault for fault in self.faults if fault.severity == "warning")
 
     @property
@@ -139,17 +143,22 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Verdict on the run, with the numbers of errors and warnings."""
-        counts = Counter[str]()
-        for fault in self.faults:
-            # A row for unlisted faults counts as all of them, any other row once.
-            is_summary = fault.message.startswith(MORE_FAULTS[:7])
-            counts[fault.severity] += fault.count if is_summary else 1
+        counts = self.count_severities()
         texts = [inflect(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
         verdict = "accepted" if self.is_accepted else "refused"
         return f"{verdict}: {', '.join(texts)}" if texts else verdict
 
+    def count_severities(self) -> Counter[str]:
+        """Count the faults of each severity; a fault of several lines or topics counts once."""
+        counts = Counter[str]()
+        for fault in self.faults:
+            # The note on unlisted faults counts as all of them.
+            is_unlisted = fault.message.startswith(MORE_FAULTS[:7])
+            counts[fault.severity] += fault.count if is_unlisted else 1
+        return counts
+
     def counts(self) -> dict[str, int]:
-        """Return the number of faults of each kind, including unlisted faults."""
+        """Return the sum of `count` over the faults of each kind, including unlisted faults."""
         counts = Counter[str]()
         for fault in self.faults:
             counts[fault.code] += fault.count
@@ -166,7 +175,7 @@ class CheckReport(Result):
         return [self.outcome, f"file: {self.source}"]
 
     def __str__(self) -> str:
-        lines = [fault.text(self.source) for fault in self.faults]
+        lines = [fault.to_text(self.source) for fault in self.faults]
         return "\n".join([*lines, f"{sanitise(self.source)}: {self.outcome}"])
 
 
@@ -188,7 +197,8 @@ CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
-The rules cannot change `tag-taken` either, and `closed` only by the key `late`.
+The rules cannot change `tag-taken` either, `closed` only by the key `late`, and not `tag` for an
+invalid file name at submission, or `ranking-same` for a run that was withdrawn or replaced.
 """
 
 GRADE = "grade"
@@ -199,21 +209,14 @@ UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if sev
 
 
 def get_severity(code: str, task: TaskRules) -> str:
-    """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
-
-    Examples
-    --------
-    >>> from cranfield.campaign.rules.task_rules import TaskRules
-    >>> get_severity("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
-    'warning'
-    """
+    """Return the severity of a kind of fault by a task's rules: `error`, `warning` or `off`."""
     if code in UNREADABLE or (code == "rank" and task.ranks_decide):
         return "error"
     return task.severities.get(code, CODES[code])
 
 
 class Faults:
-    """Collects the faults of one file: by default, the first faults of each kind."""
+    """Collector of the faults of one file: by default, of the first 25 of each kind."""
 
     def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
         self._task = task
@@ -237,7 +240,7 @@ class Faults:
         return not any(code in UNREADABLE for code in self._listed)
 
     def list_names(self, names: Sequence[str]) -> str:
-        """List names for a message: the first names, or all of them."""
+        """List names for a message: by default, the first 25."""
         listed = names[: self._max_listed]
         suffix = f" and {len(names) - len(listed):,} more" if len(listed) < len(names) else ""
         return ", ".join(map(quote, listed)) + suffix
@@ -251,7 +254,7 @@ class Faults:
         doc: str | None = None,
         count: int = 1,
     ) -> None:
-        """Add a fault, or a summary of `count` faults of one kind."""
+        """Add a fault, or a summary of `count` faults of one kind, unless this kind is off."""
         severity = get_severity(code, self._task)
         if severity == "off":
             return
@@ -280,7 +283,7 @@ class Faults:
             self._n_unlisted[code] += n_unlisted
 
     def sort_faults(self) -> tuple[Fault, ...]:
-        """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
+        """Return faults without a line, faults by line and code, and notes on unlisted faults."""
         codes = [code for code in (*CODES, GRADE) if code in self._listed]
         faults = [fault for code in codes for fault in self._listed[code]]
         faults.sort(key=lambda fault: fault.line or 0)

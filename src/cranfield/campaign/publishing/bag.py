@@ -52,8 +52,8 @@ def validate_bag(folder: Path) -> list[str]:
         for path, sha256 in _read_manifest(folder / name, problems):
             is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
             if is_payload != (name == MANIFEST):
-                other = TAG_MANIFEST if name == MANIFEST else MANIFEST
-                problems[name] = f"lists {quote(path)}, which only {other} may list"
+                other_name = TAG_MANIFEST if name == MANIFEST else MANIFEST
+                problems[name] = f"lists {quote(path)}, which only {other_name} may list"
             elif path in checksums:
                 problems[name] = f"lists {quote(path)} twice"
             else:

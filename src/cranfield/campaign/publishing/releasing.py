@@ -59,7 +59,7 @@ from cranfield.campaign.rules.task_rules import TaskRules, format_time, format_u
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     RELEASES,
-    Judgments,
+    JudgmentsRecord,
     ReleaseRecord,
     Submission,
     read_json,
@@ -191,11 +191,11 @@ def _anonymise(text: bytes, alias: str, format: str) -> bytes:
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
     separator = ";" if format == "ntcir" else "\t" if has_blanks else " "
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
-    anonymised = csv.encode()
-    if not _read_columns(anonymised, format).equals(lines):
+    new_text = csv.encode()
+    if not _read_columns(new_text, format).equals(lines):
         reason = f"cannot be anonymised: its lines cannot be read back with the tag {quote(alias)}"
         raise InputError(reason, source="the run")
-    return anonymised
+    return new_text
 
 
 def _read_columns(text: bytes, format: str) -> pl.DataFrame:
@@ -227,7 +227,7 @@ class Payload:
     campaign: OpenedCampaign
     submissions: tuple[Submission, ...]  # accepted runs in the registry, in order of arrival
     runs: tuple[ReleasedRun, ...]  # readable runs, in order of public tag
-    judgments: Judgments
+    judgments: JudgmentsRecord
     inputs: SheetInputs  # of the runs, with public names and fields only
     about: Mapping[str, Any]  # contents of `about.json`
 
@@ -485,10 +485,11 @@ def release(
                 return _describe_release(current_release.id, target, manifest, payload)
         _make_private_and_sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
-            if tx.submissions(name) != payload.submissions:
+            if tx.list_submissions(name) != payload.submissions:
                 raise _make_changed_error(name)
-            ids = [re.fullmatch(rf"{re.escape(name)}-(\d+)", record.id) for record in tx.releases()]
-            release_id = f"{name}-{1 + max((int(id[1]) for id in ids if id), default=0)}"
+            pattern = re.compile(rf"{re.escape(name)}-(\d+)")
+            matches = [pattern.fullmatch(record.id) for record in tx.list_releases()]
+            release_id = f"{name}-{1 + max((int(m[1]) for m in matches if m), default=0)}"
             target = new_folder.with_name(release_id)
             if target.exists():
                 # A killed process left a complete release without a record. The release is renamed
@@ -504,7 +505,7 @@ def release(
 
 def _find_current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
     """Return the newest release of a task that was not retracted, and its date or ''."""
-    for record in reversed(campaign.registry.releases()):
+    for record in reversed(campaign.registry.list_releases()):
         if record.task == task and record.state == "released":
             path = campaign.folder / record.path / PAYLOAD / "about.json"
             # A missing or damaged release has no date.
@@ -541,9 +542,9 @@ def _make_payload(
     note: str,
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     version = find_judgments(campaign, rules.name, judgments)
-    submissions = campaign.registry.submissions(rules.name)
+    submissions = campaign.registry.list_submissions(rules.name)
     inputs = make_sheet_inputs(campaign, rules.name, version.version)
     evaluation = inputs.evaluation
     runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
@@ -552,7 +553,7 @@ def _make_payload(
         raise _make_changed_error(rules.name)
     if not runs:
         raise make_no_readable_run_error(campaign, rules.name)
-    teams = campaign.registry.teams()
+    teams = campaign.registry.list_teams()
     today = date or campaign.clock().astimezone(UTC).date().isoformat()
     hidden_teams = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
     runs_with_metadata = [run for run in runs if run.metadata and run.team not in hidden_teams]
@@ -645,7 +646,7 @@ def _make_changed_error(task: str) -> CranfieldError:
 
 def _make_secret(campaign: OpenedCampaign, seed: int) -> str:
     """Return a secret: the hash of the first event, which no release contains, and the seed."""
-    events = campaign.registry.events()
+    events = campaign.registry.list_events()
     first_hash = next(event.sha256 for event in events if event.action == "create")
     return f"{first_hash}\n{seed}"
 
@@ -687,7 +688,7 @@ def retract(campaign: OpenedCampaign, release: str, reason: str) -> None:
     """
     check_reason(reason)
     with campaign.registry.change("retract", release, {"reason": reason}) as tx:
-        releases = {record.id: record for record in tx.releases()}
+        releases = {record.id: record for record in tx.list_releases()}
         if release not in releases:
             names = ", ".join(releases) or "none"
             raise PolicyError(f"unknown release {quote(release)}; expected one of: {names}")

@@ -297,7 +297,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         links={tag: format_link(f"{names[tag]}.html") for tag in sheets},
         sheets=sheets,
         groups=groups,
-        # All rows show the interval of the first run.
+        # The interval of the first run is drawn through all rows.
         intervals=intervals,
         first_interval=next(iter(intervals.values()), None),
         interval_range=(min(bounds, default=0.0), max(bounds, default=1.0)),
@@ -320,7 +320,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         # The first run, and the runs that are not significantly different from it.
         top_group=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages, but an interrupted retraction may have left a note.
-        records=history([release.folder], measure, retracted=True)
+        records=history([release.folder], measure, includes_retracted=True)
         if any(row.get("received") for row in rows)
         else None,
     )
@@ -331,12 +331,12 @@ Links = Sequence[tuple[str, str]]
 
 
 def make_page(
-    template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
+    template: str, path: str, title: str, links: Links, *, uses_js: bool = False, **values: object
 ) -> tuple[str, bytes]:
     """Render a template; return the path and the bytes of the page."""
     # Style and script are inline: browsers check hashes of files only if a server sends them.
     style, script = read_assets()
-    scripts = [script] if sortable else []
+    scripts = [script] if uses_js else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
     return path, assemble_page(title, body, style=style, scripts=scripts).encode()
@@ -371,7 +371,7 @@ def make_task_pages(
     columns = leaderboard.rows[0] if leaderboard.rows else {}
     yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
-        sortable=True,
+        uses_js=True,
         teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=format_link("data", f"{release.id}-rules.toml", prefix="../"),
@@ -380,14 +380,14 @@ def make_task_pages(
         leaderboard=leaderboard,
         measures=[name for name in release.measures if name in columns],
         judgments=describe_judgments(leaderboard),
-        unjudged=any("unjudged@10" in row for row in leaderboard.rows),
+        has_unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
     topics = make_topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite_values = [value for value in values if math.isfinite(value)]
     yield make_page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
-        sortable=True,
+        uses_js=True,
         lead=lead,
         leaderboard=leaderboard,
         topics=topics,
@@ -418,14 +418,14 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
 
 
 def describe_judgments(leaderboard: TaskLeaderboard) -> str:
-    """Describe the judgments of a task and the pool as text; empty if the release does not."""
+    """Describe the judgments of a task and the pool as text; empty without data on them."""
     about = leaderboard.release.about
     n_pooled = sum(row.get("pooled") == "true" for row in leaderboard.rows)
     parts = []
     if "judged" in about:
         grade = f"grade {about['min_relevant_grade']} or higher"
-        n_relevant = f"{about['relevant']:,} of relevant documents ({grade})"
-        parts.append(f"{inflect(about['judged'], 'judgment')}, {n_relevant}")
+        relevant_text = f"{about['relevant']:,} of relevant documents ({grade})"
+        parts.append(f"{inflect(about['judged'], 'judgment')}, {relevant_text}")
     if n_pooled:
         depth = about.get("pool_depth")
         documents = f"the first {inflect(depth, 'document')} of " if depth else ""
@@ -561,9 +561,9 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder contains files of another origin, or is in the campaign's folder.
     InputError
-        If a release is damaged, missing or unreadable, or there is no release or parent folder.
+        If a release is damaged, missing or unreadable, or no release or no parent folder exists.
     """
-    records = campaign.registry.releases()
+    records = campaign.registry.list_releases()
     return write_release_site(
         campaign.folder / RELEASES, folder, private_folder=campaign.folder, records=records
     )
@@ -582,7 +582,7 @@ def write_folder_site(folder: PathName, site: PathName) -> tuple[tuple[Path, ...
         check_folder(owner)
         campaign = OpenedCampaign(owner)
         files = write_site(campaign, site)
-        recorded_ids = {record.id for record in campaign.registry.releases()}
+        recorded_ids = {record.id for record in campaign.registry.list_releases()}
         ids = [release.id for release in read_releases(owner / RELEASES)]
         return files, tuple(id for id in ids if id not in recorded_ids)
     releases = folder / RELEASES
@@ -607,7 +607,7 @@ def write_release_site(
     if not site.resolve().parent.is_dir():
         raise InputError("the parent folder does not exist", source=str(site.parent))
     # The site is public, unlike the other files of a campaign.
-    with replace_folder(site, "site", public=True) as new_folder:
+    with replace_folder(site, "site", is_public=True) as new_folder:
         files: dict[str, bytes] = {}
         for path, content in make_site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:

@@ -86,7 +86,7 @@ class _EntryReader:
     standardised: bool
     columns: Mapping[str, str]
     own: tuple[str, ...]
-    retracted: bool
+    includes_retracted: bool
     used_options: set[str] = field(default_factory=set)  # options that apply to some source
     unreadable_runs: list[str] = field(default_factory=list)  # reasons why runs are excluded
     notes: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _EntryReader:
             # A relative path such as `.` has no name.
             full_path = path.absolute()
             is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
-            if is_retracted and not self.retracted:
+            if is_retracted and not self.includes_retracted:
                 warn(f"{path} was retracted and is excluded")
                 continue
             if (path / REGISTRY).is_file():
@@ -261,12 +261,12 @@ def _find_paths(source: str) -> list[Path]:
 def _standardise(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
-    standardised = standardise(scores)
-    return pl.DataFrame({"entry": standardised.systems, "score": standardised.mean()})
+    z_scores = standardise(scores)
+    return pl.DataFrame({"entry": z_scores.systems, "score": z_scores.mean()})
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})
-"""Values of flags, such as `is_public` or `baseline`; an entry with a flag may not count."""
+"""Values of flags, such as `is_public` or `baseline`, which may mark entries that do not count."""
 
 
 def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
@@ -357,7 +357,7 @@ _ENTRY_COLUMNS: result.Columns = {
     "team": result.Column("Team of the entry; empty or null if the source names no team."),
     "score": result.Column("Score by the measure, standardised if `History.standardised`."),
     "own": result.Column("Whether the entry is a run of the organisers."),
-    "record": result.Column("Whether the entry is a record, as defined by `History.records`."),
+    "record": result.Column("Whether the entry is a record; see `History.select_records`."),
     "source": result.Column("Folder or file that the entry comes from."),
     "collection": result.Column(
         "Campaign, task and version of the judgments; for a table of scores, the name of its file."
@@ -394,7 +394,7 @@ class History(result.Result):
     notes: tuple[str, ...]
     unreadable_runs: tuple[str, ...] = ()
 
-    def records(self) -> pl.DataFrame:
+    def select_records(self) -> pl.DataFrame:
         """Return the entries that are better than all earlier entries.
 
         On each day, only the best entry can be a record. An equal score is not a record. Entries of
@@ -404,7 +404,7 @@ class History(result.Result):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return all entries, and the records."""
-        return {"entries": self.frame, "records": self.records()}
+        return {"entries": self.frame, "records": self.select_records()}
 
     def facts(self) -> dict[str, Any]:
         """Return the measure, and whether scores are standardised."""
@@ -415,7 +415,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a table, without a constant source or collection and empty teams.
+        """Return the records as a table, without source and collection if constant, or empty teams.
 
         Parameters
         ----------
@@ -434,7 +434,7 @@ class History(result.Result):
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
-        sizes = f"{self.frame.height:,} entries, {inflect(self.records().height, 'record')}"
+        sizes = f"{self.frame.height:,} entries, {inflect(self.select_records().height, 'record')}"
         return f"History({self.measure}: {sizes})"
 
 
@@ -447,7 +447,7 @@ def history(
     columns: Mapping[str, str] | None = None,
     own: Sequence[str] = OWN_MARKS,
     lower_is_better: bool = False,
-    retracted: bool = False,
+    includes_retracted: bool = False,
 ) -> History:
     """Combine the scores of campaigns, releases and public leaderboards in order of day.
 
@@ -472,14 +472,14 @@ def history(
     lower_is_better
         Whether to treat lower scores in tables as better; campaigns and releases record the
         direction of their measures.
-    retracted
+    includes_retracted
         Whether to include retracted releases.
 
     Returns
     -------
     History
-        All entries; :meth:`~History.records` are better than all earlier entries. Entries without a
-        score are excluded, with a note.
+        All entries; :meth:`~History.select_records` returns the records. Entries without a score
+        are excluded, with a note.
 
     Raises
     ------
@@ -497,7 +497,7 @@ def history(
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "board.csv").write_text("\\n".join([*rows, "2020-10-01,b,,0.3"]))
     ...     scores = history(Path(folder, "board.csv"), "MRR")
-    >>> scores, scores.records()["entry"].to_list()
+    >>> scores, scores.select_records()["entry"].to_list()
     (History(MRR: 3 entries, 1 record), ['a'])
     """
     check_list("own", own)
@@ -509,7 +509,7 @@ def history(
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
         raise PolicyError("expected at least one source")
-    reader = _EntryReader(measure, task, standardised, columns, tuple(own), retracted)
+    reader = _EntryReader(measure, task, standardised, columns, tuple(own), includes_retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
     measure = reader.measure
     if measure is None:

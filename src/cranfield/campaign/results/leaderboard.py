@@ -107,8 +107,8 @@ def separate_runs(
     ]
     # The first run of the leaderboard; runs with equal means are ordered by tag.
     keys = remove_noise(comparison.means) * (1 if scores.lower_is_better else -1)
-    first = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
-    interval = comparison.find_mean_bounds(first)
+    first_index = min(range(len(keys)), key=lambda k: (keys[k], comparison.systems[k]))
+    interval = comparison.find_mean_bounds(first_index)
     if interval is not None:
         low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         frame = frame.with_columns(low=low, high=high)
@@ -139,8 +139,8 @@ class Leaderboard(TableResult):
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison and on runs that were late or not pooled, and the notes of
-        :func:`cranfield.evaluate` on runs and topics.
+        Notes on the comparison, on late runs of the first rank, and on runs that were not pooled,
+        and the notes of :func:`cranfield.evaluate` on runs and topics.
     task
         Title of the task; empty for runs outside a campaign.
     """
@@ -224,9 +224,9 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     best_tags = [tag for rank, tag in in_time if rank == in_time[0][0]]
     if not late_tags:
         return ""
-    best = list_some(map(sanitise, best_tags), 10) or "none"
-    late = list_some(map(sanitise, late_tags), 10)
-    return f"first rank submitted late: {late}; best in time: {best}"
+    best_text = list_some(map(sanitise, best_tags), 10) or "none"
+    late_text = list_some(map(sanitise, late_tags), 10)
+    return f"first rank submitted late: {late_text}; best in time: {best_text}"
 
 
 def leaderboard(
@@ -332,7 +332,7 @@ def task_leaderboard(
 def _separate_with_cache(scoring: Scoring, alpha: float, max_runs: int) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
     measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
-    basis = hash_values("groups", scoring.compute_basis(all_runs=True), str(measure), alpha)
+    basis = hash_values("groups", scoring.compute_basis(covers_all_runs=True), str(measure), alpha)
     if cached_table := read_cached_table(campaign, judgments.task, basis):
         frame, facts = cached_table
         return Separation(frame, facts["method"], facts["verdict"], (*facts["notes"].split("\n"),))
@@ -352,10 +352,10 @@ def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) 
     by default and rounded, and should be combined with `runs_per_day`. Feedback ends with the first
     release of the task, which publishes scores.
     """
-    decimals = {"means": 2, "sheets": 4}.get(campaign.rules.task(task).feedback)
+    decimals = {"means": 2, "sheets": 4}.get(campaign.rules.get_task(task).feedback)
     registry = campaign.registry
-    is_released = any(record.task == task for record in registry.releases())
-    if decimals is None or is_released or not tags or not registry.judgments(task):
+    is_released = any(record.task == task for record in registry.list_releases())
+    if decimals is None or is_released or not tags or not registry.list_judgments(task):
         return {}
     scoring = Scoring(campaign, task)
     means = scoring.evaluate().by_system()

@@ -73,8 +73,8 @@ def make_leaderboard_table(overview: Overview) -> Table:
         groups, unjudged = shorten_letters(row["groups"] or ""), f"{row['unjudged@10']:.1%}"
         rows.append([*run, *scores, groups, unjudged])
     title = f"{overview.title}, {inflect(len(rows), 'run')}"
-    left = (1, 2, 3, 4 + len(measures))
-    return Table(title, head, rows, left, remarks=overview.leaderboard.remarks)
+    left_columns = (1, 2, 3, 4 + len(measures))
+    return Table(title, head, rows, left_columns, remarks=overview.leaderboard.remarks)
 
 
 def _find_best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
@@ -88,8 +88,8 @@ def _find_best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
 
 def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
     """Return the overview as a page with charts, and with links to their files in all `forms`."""
-    first = overview.leaderboard.measures[0]
-    lower_is_better = overview.evaluation[first].lower_is_better
+    measure = overview.leaderboard.measures[0]
+    lower_is_better = overview.evaluation[measure].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
     drawings = {
         name: {"heading": heading, "text": text, "svg": base64.b64encode(svgs[name]).decode()}
@@ -111,7 +111,7 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
         best=_find_best_scores(overview),
-        measure=first,
+        measure=measure,
         rows=topics.sort("median", descending=not lower_is_better).rows(),
         charts=drawings,
         forms=forms,
@@ -133,9 +133,9 @@ def make_overview(
 ) -> Overview:
     """Compute the contents of an overview from an evaluation and the submissions."""
     tags = sorted(run.tag for run in runs)
-    first = evaluation.measures[0]
-    scores = evaluation[str(first)].select(sort_topics_naturally(evaluation.topics), tags)
-    topics = topic_statistics(scores, median=median).for_group().drop("group")
+    measure = str(evaluation.measures[0])
+    scores = evaluation[measure].select(sort_topics_naturally(evaluation.topics), tags)
+    topics = topic_statistics(scores, median=median).select_group().drop("group")
     return Overview(
         title or task.title or task.name,
         judgments,
@@ -181,7 +181,7 @@ def write_overview(
     for form in forms:
         check_choice("forms", form, FORMS)
     target = campaign.check_outside(folder)
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     scoring = Scoring(campaign, rules.name, list_measures(rules), judgments)
     evaluation, version = scoring.evaluate(), scoring.judgments.version
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"

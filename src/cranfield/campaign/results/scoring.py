@@ -28,7 +28,7 @@ from cranfield.campaign.results.stored_inputs import (
 )
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import read_topic_ids
-from cranfield.campaign.store.records import SCORES, Judgments, ScoreFile, Submission
+from cranfield.campaign.store.records import SCORES, JudgmentsRecord, ScoreFile, Submission
 from cranfield.collection.judged.coverage import (
     Coverage,
     Scorable,
@@ -63,7 +63,7 @@ def read_cached_table(
 
     `basis` is the SHA-256 of everything that the table depends on.
     """
-    for record in campaign.registry.score_files(task):
+    for record in campaign.registry.list_score_files(task):
         if record.about.get("basis") != basis:
             continue
         # The bytes are read only once, because another process may replace the file.
@@ -73,14 +73,14 @@ def read_cached_table(
             data, problem = b"", "is missing"
         if sha256(data).hexdigest() == record.sha256:
             return pl.read_parquet(BytesIO(data)), record.about
-        if record in campaign.registry.score_files(task):
+        if record in campaign.registry.list_score_files(task):
             warn(f"{record.path} {problem}: its scores are computed again")
     return None
 
 
 def cache_table(
     campaign: OpenedCampaign,
-    judgments: Judgments,
+    judgments: JudgmentsRecord,
     basis: str,
     frame: pl.DataFrame,
     facts: Mapping[str, str],
@@ -99,10 +99,10 @@ def cache_table(
     record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with campaign.registry.change("score", task, details) as change:
-        previous_record = {file.key: file for file in change.score_files(task)}.get(key)
+        previous_record = {file.key: file for file in change.list_score_files(task)}.get(key)
         (change.update if previous_record else change.insert)(record)
         # Tables with equal values have the same path.
-        used_paths = {file.path for file in change.score_files()}
+        used_paths = {file.path for file in change.list_score_files()}
     if previous_record and previous_record.path not in used_paths:
         (campaign.folder / previous_record.path).unlink(missing_ok=True)
 
@@ -214,13 +214,13 @@ class Scoring:
     ) -> None:
         check_list("measures", measures)
         self.campaign = campaign
-        self.rules: TaskRules = campaign.rules.task(task)
+        self.rules: TaskRules = campaign.rules.get_task(task)
         options: dict[str, Any] = dict(self.rules.judging)
         self.compat: str | None = options.pop("compat", None)
         self.policies = make_policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
-        self.judgments: Judgments = find_judgments(campaign, self.rules.name, judgments)
-        accepted_runs = campaign.registry.submissions(self.rules.name)
+        self.judgments: JudgmentsRecord = find_judgments(campaign, self.rules.name, judgments)
+        accepted_runs = campaign.registry.list_submissions(self.rules.name)
         self.submissions = tuple(sorted(accepted_runs, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quote(self.rules.name)} has no accepted run")
@@ -231,10 +231,10 @@ class Scoring:
         """SHA-256 of the bytes of each run by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
 
-    def compute_basis(self, all_runs: bool = False) -> str:
+    def compute_basis(self, covers_all_runs: bool = False) -> str:
         """Return a hash of everything that scores depend on, except the run and the measure.
 
-        If `all_runs`, as for measures that depend on other runs, the hash covers all runs.
+        For measures that depend on other runs, the hash covers the bytes of all runs, too.
         """
         return hash_values(
             FORMAT,
@@ -243,7 +243,7 @@ class Scoring:
             read_topic_ids(self.rules),
             self.policies.describe(),
             self.rules.format,
-            self.objects if all_runs else {},
+            self.objects if covers_all_runs else {},
         )
 
     def make_table(self) -> pl.DataFrame:
@@ -252,23 +252,25 @@ class Scoring:
         Unreadable runs are removed from the submissions.
         """
         n_before = len(self.submissions)
-        tables = [self._score_with_cache(all_runs) for all_runs in (False, True)]
+        tables = [self._score_with_cache(depends_on_others) for depends_on_others in (False, True)]
         if len(self.submissions) < n_before:
             # Runs were removed, and some measures depend on the set of all runs.
             return self.make_table()
         table = pl.concat(tables, how="diagonal")
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
-    def _score_with_cache(self, all_runs: bool) -> pl.DataFrame:
-        """Return scores by the measures that depend on all runs, or else by the other measures."""
+    def _score_with_cache(self, depends_on_others: bool) -> pl.DataFrame:
+        """Return scores by the measures that depend on other runs, or by those that do not."""
         measures = [
-            measure for measure in self.measures if measure.info.depends_on_others == all_runs
+            measure
+            for measure in self.measures
+            if measure.info.depends_on_others == depends_on_others
         ]
         names = [str(measure) for measure in measures]
         table = pl.DataFrame(schema={**SCHEMA, **dict.fromkeys(names, pl.Float64)})
         if not measures:
             return table
-        basis = self.compute_basis(all_runs)
+        basis = self.compute_basis(depends_on_others)
         if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
             table = pl.concat([table, cached_table[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})

@@ -66,7 +66,7 @@ class SheetComparison:
     n_better: int = 0  # number of significantly better runs
     n_worse: int = 0  # number of significantly worse runs
     n_not_different: int = 0  # number of runs that are not significantly different
-    names: tuple[str, ...] | None = None  # tags of the latter, the best first; None if hidden
+    names: tuple[str, ...] | None = None  # tags of these runs, the best first; None if hidden
     verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
     not_compared: str = ""  # reason why runs are not compared; empty if they are
 

@@ -158,7 +158,8 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
     for k, (rank, verdicts) in enumerate(zip(ranks, make_verdict_matrix(comparison), strict=True)):
         # The row has the verdicts on this run against each other run.
         is_better, is_worse = verdicts == WORSE, verdicts == BETTER
-        ties = [int(j) for j in comparison.order if j != k and not is_better[j] and not is_worse[j]]
+        is_similar = ~(is_better | is_worse)
+        similar_runs = [int(j) for j in comparison.order if j != k and is_similar[j]]
         comparisons.append(
             SheetComparison(
                 rank=rank,
@@ -167,8 +168,8 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
                 n_better=int(is_better.sum()),
                 n_worse=int(is_worse.sum()),
-                n_not_different=len(ties),
-                names=tuple(scores.systems[j] for j in ties),
+                n_not_different=len(similar_runs),
+                names=tuple(scores.systems[j] for j in similar_runs),
                 verdict=_describe_verdict(statement, k),
             )
         )
@@ -195,14 +196,14 @@ def make_sheet_inputs(
     measure: str | None = None,
 ) -> SheetInputs:
     """Return the inputs of the sheets of the accepted runs of a task."""
-    rules, registry = campaign.rules.task(task), campaign.registry
+    rules, registry = campaign.rules.get_task(task), campaign.registry
     # All sheets may already have the requested measure.
     names = dict.fromkeys([*list_sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluate(), scoring.submissions
     ties = Scoring(campaign, rules.name, list_measures(rules), judgments).find_ties(evaluation)
     warnings = {
-        run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
+        run.tag: tuple(f.message for f in registry.list_faults(run.id) if f.severity == "warning")
         for run in runs
     }
     return SheetInputs(
@@ -211,7 +212,7 @@ def make_sheet_inputs(
         campaign.rules,
         rules,
         scoring.judgments.version,
-        teams={team.id: team.name for team in registry.teams()},
+        teams={team.id: team.name for team in registry.list_teams()},
         warnings=warnings,
         metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
@@ -499,7 +500,7 @@ def write_packet(
     fewer teams, the packet has only one of them. Teams that share their packets may infer more.
     """
     target = campaign.check_outside(path)
-    if campaign.registry.team(team) is None:
+    if campaign.registry.find_team(team) is None:
         hint = "`cranfield campaign team list` lists the teams"
         raise PolicyError(f"unknown team {quote(team)}; {hint}")
     files = _make_team_files(_read_all_inputs(campaign, task, judgments, team), team)
@@ -533,7 +534,7 @@ def write_packets(
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has an id that is not a valid, unique file name; write its packet separately"
             raise PolicyError(f"team {quote(team)} {reason}")
-    with replace_folder(target, "packets", private=True) as new_folder:
+    with replace_folder(target, "packets", is_private=True) as new_folder:
         for team in teams:
             _write_packet(_make_team_files(all_inputs, team), new_folder / f"{team}.zip")
     return tuple(target / f"{team}.zip" for team in teams)
@@ -543,8 +544,10 @@ def _read_all_inputs(
     campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
     """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
-    names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
-    tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
+    names = [campaign.rules.get_task(task).name] if task is not None else [*campaign.rules.tasks]
+    tasks = [
+        name for name in names if campaign.registry.list_submissions(name, (ACCEPTED,), team=team)
+    ]
     return [make_sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
@@ -566,8 +569,8 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     """Write a folder, or an archive in order of name, with a fixed time for reproducible bytes."""
     if target.suffix.lower() != ".zip":
-        with replace_folder(target, "packet", private=True) as new_folder:
-            write_files(new_folder, files, private=True)
+        with replace_folder(target, "packet", is_private=True) as new_folder:
+            write_files(new_folder, files, is_private=True)
         return target
     with (
         open_atomically(target, is_private=True) as out,

@@ -55,9 +55,9 @@ def describe_position(frame: pl.DataFrame, lower_is_better: bool = False) -> str
     """
     relations: dict[str, str] = {}
     for row in frame.iter_rows(named=True):
-        above = "above" if (row["difference"] > 0) != lower_is_better else "below"
+        side = "above" if (row["difference"] > 0) != lower_is_better else "below"
         relations[row["against"]] = (
-            above if row["significant"] else "not significantly different from"
+            side if row["significant"] else "not significantly different from"
         )
     if relations[BEST] == "above":
         return "above the best"
@@ -200,7 +200,7 @@ class Standing(Result):
 
 
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
-    """Estimate the losses of unpooled runs by leaving out each pooled team; None for one team."""
+    """Estimate the losses of unpooled runs by leaving out each of two or more pooled teams."""
     submissions = [run for run in scoring.submissions if run.pooled]
     pooled_runs = select_intact(scoring.campaign, submissions)
     teams = {run.tag: run.team for run in pooled_runs}
@@ -338,7 +338,7 @@ def standing(
 def _read_run(scoring: Scoring, text: str) -> Run:
     """Read the file of a run, or a run of the campaign by its tag."""
     registry, rules = scoring.campaign.registry, scoring.rules
-    if Path(text).is_file() or not registry.submissions(None, None, tag=text):
+    if Path(text).is_file() or not registry.list_submissions(None, None, tag=text):
         return read_run(text, format=rules.format)
     submission = find_accepted_run(registry, text)
     if submission.task != rules.name:
@@ -388,11 +388,11 @@ def _compare_run(
     means = dict(zip(scores.systems, mean_scores.tolist(), strict=True))
     keys = remove_noise(mean_scores) * (1.0 if reference.lower_is_better else -1.0)
     key_of = dict(zip(scores.systems, keys.tolist(), strict=True))
-    best_first = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
-    against = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
+    sorted_tags = sorted(other_tags, key=lambda tag: (key_of[tag], tag))
+    opponents = {BEST: sorted_tags[0], MEDIAN: sorted_tags[(len(sorted_tags) - 1) // 2]}
     if baseline is not None:
-        against[BASELINE] = baseline
-    tags = list(dict.fromkeys(against.values()))
+        opponents[BASELINE] = baseline
+    tags = list(dict.fromkeys(opponents.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
     group_note = f"compared with the {inflect(len(other_tags), 'accepted run')}{type_text}"
     selection_note = (
@@ -411,7 +411,7 @@ def _compare_run(
     test_notes = [note for note in comparison.notes if not note.endswith(TEST_ALL_PAIRS)]
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
-        pl.DataFrame({"against": list(against), "tag": list(against.values())})
+        pl.DataFrame({"against": list(opponents), "tag": list(opponents.values())})
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
         .join(pairs, on="tag", how="left", maintain_order="left")
         .with_columns(standardised=pl.col("tag").replace_strict(z_of, return_dtype=pl.Float64))
@@ -437,7 +437,7 @@ def _compare_run(
 
 
 def _compute_unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
-    """Return the proportion of unjudged documents among the first documents of all topics."""
+    """Return the proportion of unjudged documents at depth 10 and at the depth of the pool."""
     system_index, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
         top_runs = evaluation.judged.top(n_documents)

@@ -36,7 +36,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, format_utc, is_safe_name
 from cranfield.campaign.rules.topics import read_topic_ids
 from cranfield.campaign.store import records
-from cranfield.campaign.store.records import Judgments, Submission
+from cranfield.campaign.store.records import JudgmentsRecord, Submission
 from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -58,7 +58,7 @@ def add_judgments(
     version: str,
     note: str = "",
     drop_judgments: bool = False,
-) -> Judgments:
+) -> JudgmentsRecord:
     """Add a version of a task's judgments.
 
     Parameters
@@ -73,12 +73,12 @@ def add_judgments(
     note
         Note about the version.
     drop_judgments
-        Whether to accept judgments without some of the topics, or more than a tenth of the
-        judgments, of the newest version.
+        Whether to accept judgments that lack a topic, or more than a tenth of the judgments, of the
+        newest version.
 
     Returns
     -------
-    Judgments
+    JudgmentsRecord
         The new record, or the record of the existing version with the same bytes.
 
     Raises
@@ -96,7 +96,7 @@ def add_judgments(
         For topics outside the task (they are ignored), topics of the task without judgments,
         documents that are not in the collection, and a file that is already stored.
     """
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     if not is_safe_name(version):
         raise PolicyError(f"version must be a valid file name, got {quote(version)}")
     source = Source(fspath(qrels))
@@ -116,7 +116,7 @@ def _add_copy(
     version: str,
     note: str,
     drop_judgments: bool,
-) -> Judgments:
+) -> JudgmentsRecord:
     """Check a copy of a file of judgments, and add it; `name` is the name of the file."""
     suffix, source = path.suffix, Source(str(path), label=name)
     is_tsv = suffix == ".tsv"
@@ -138,7 +138,7 @@ def _add_copy(
     if get_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
     notes = make_topic_notes(judgments, rules, name)
-    versions = campaign.registry.judgments(rules.name)
+    versions = campaign.registry.list_judgments(rules.name)
     is_new = version not in {record.version for record in versions}
     if versions and is_new and not drop_judgments:
         _check_missing_judgments(judgments, read_stored_qrels(campaign, rules, versions[-1]))
@@ -147,49 +147,49 @@ def _add_copy(
     if get_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
     sha256 = hash_file(path)
-    duplicate = next((record for record in versions if record.object == sha256), None)
-    if duplicate is not None:
-        is_same = duplicate.version == version
+    duplicate_record = next((record for record in versions if record.object == sha256), None)
+    if duplicate_record is not None:
+        is_same = duplicate_record.version == version
         ending = "; nothing was added" if is_same else ""
-        warn(f"the file has the same bytes as version {quote(duplicate.version)}{ending}")
+        warn(f"the file has the same bytes as version {quote(duplicate_record.version)}{ending}")
         if is_same:
-            return duplicate
+            return duplicate_record
     task_topics = read_topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
     n_rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
     details = {"version": version, "rows": n_rows}
     with campaign.registry.change("judgments", rules.name, details) as change:
-        if version in {record.version for record in change.judgments(rules.name)}:
+        if version in {record.version for record in change.list_judgments(rules.name)}:
             reason = "already exists and cannot be changed; choose a new name"
             raise PolicyError(f"version {quote(version)} {reason}")
         sha256, _ = records.put_object(campaign.folder, path)
-        return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
+        return change.insert(JudgmentsRecord(rules.name, version, sha256, n_rows, added, note))
 
 
-def compare_versions(qrels: Qrels, earlier: Qrels) -> tuple[int, int, int]:
-    """Return the numbers of added, changed and removed judgments, which subtopics distinguish."""
-    new, old = (
+def compare_versions(qrels: Qrels, earlier_qrels: Qrels) -> tuple[int, int, int]:
+    """Return numbers of judgments (of topic, subtopic, document) added, changed and removed."""
+    new_rows, old_rows = (
         judgments.to_polars().with_columns(
             subtopic=pl.lit("") if judgments.subtopics is None else judgments.subtopics
         )
-        for judgments in (qrels, earlier)
+        for judgments in (qrels, earlier_qrels)
     )
-    pairs = new.join(old, on=["topic", "subtopic", "doc"])
+    pairs = new_rows.join(old_rows, on=["topic", "subtopic", "doc"])
     n_changed = int((pairs["grade"] != pairs["grade_right"]).sum())
-    return new.height - pairs.height, n_changed, old.height - pairs.height
+    return new_rows.height - pairs.height, n_changed, old_rows.height - pairs.height
 
 
-def _check_missing_judgments(qrels: Qrels, newest: Qrels) -> None:
+def _check_missing_judgments(qrels: Qrels, newest_qrels: Qrels) -> None:
     """Check that judgments have all topics, and most judgments, of the newest version."""
     topics = set(qrels.topics)
-    if missing := [quote(topic) for topic in newest.topics if topic not in topics]:
-        verb = "has" if len(missing) == 1 else "have"
-        reason = f"that the newest version judges {verb} no judgments: {list_some(missing, 5)}"
+    if missing_topics := [quote(topic) for topic in newest_qrels.topics if topic not in topics]:
+        verb, names = "has" if len(missing_topics) == 1 else "have", list_some(missing_topics, 5)
+        reason = f"that the newest version judges {verb} no judgments: {names}"
         advice = "if these topics were dropped, set drop_judgments=True"
-        raise PolicyError(f"{inflect(len(missing), 'topic')} {reason}; {advice}")
-    n_removed = compare_versions(qrels, newest)[2]
-    if n_removed > MAX_REMOVED * len(newest):
-        reason = f"{n_removed:,} of {inflect(len(newest), 'judgment')} of the newest version"
+        raise PolicyError(f"{inflect(len(missing_topics), 'topic')} {reason}; {advice}")
+    n_removed = compare_versions(qrels, newest_qrels)[2]
+    if n_removed > MAX_REMOVED * len(newest_qrels):
+        reason = f"{n_removed:,} of {inflect(len(newest_qrels), 'judgment')} of the newest version"
         advice = "if these judgments were dropped, set drop_judgments=True"
         raise PolicyError(f"{reason} are missing; a version replaces the last one; {advice}")
 
@@ -241,9 +241,11 @@ def make_topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     ]
 
 
-def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = None) -> Judgments:
+def find_judgments(
+    campaign: OpenedCampaign, task: str, version: str | None = None
+) -> JudgmentsRecord:
     """Return the record of a version of a task's judgments, by default the newest."""
-    versions = campaign.registry.judgments(task)
+    versions = campaign.registry.list_judgments(task)
     if not versions:
         hint = "(add them with `cranfield campaign judgments`)"
         raise CranfieldError(f"task {quote(task)} has no judgments {hint}")
@@ -253,11 +255,11 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
         if record.version == version:
             return record
     names = ", ".join(quote(record.version) for record in versions)
-    unknown = f"unknown version {quote(version)} of the judgments"
-    raise PolicyError(f"{unknown}; expected one of: {names}")
+    problem = f"unknown version {quote(version)} of the judgments"
+    raise PolicyError(f"{problem}; expected one of: {names}")
 
 
-def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
+def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: JudgmentsRecord) -> Qrels:
     """Read a version of the judgments, without topics outside the task."""
     path = records.find_object(campaign.folder, record.object)
     if hash_file(path) != record.object:
@@ -303,7 +305,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
 
 
 def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
-    """Return the submissions whose stored bytes are unchanged, and warn once of each other one."""
+    """Return the submissions whose stored bytes are unchanged; warn once of each other run."""
     return _try_each(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
@@ -323,10 +325,10 @@ def apply_to_runs(
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            readable = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
-            if len(readable) == len(runs):
+            new_runs = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
+            if len(new_runs) == len(runs):
                 raise
-            runs = readable
+            runs = new_runs
     return None
 
 
@@ -348,7 +350,7 @@ def _try_each(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""
-    readable = []
+    readable_runs = []
     for run in runs:
         try:
             reader(run)
@@ -358,8 +360,8 @@ def _try_each(
                 warn(f"{reason}; the run is excluded")
             campaign.unreadable_runs[run.id] = reason
         else:
-            readable.append(run)
-    return readable
+            readable_runs.append(run)
+    return readable_runs
 
 
 def make_judging_policies(rules: TaskRules) -> Policies:
@@ -374,13 +376,13 @@ def select_pool_runs(
 
     Runs whose tags are in `without` are excluded.
     """
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     priorities = (rules.pool or PoolRules()).priorities
-    accepted = campaign.registry.submissions(rules.name)
-    runs_in_time = [run for run in accepted if not run.late]
+    accepted_runs = campaign.registry.list_submissions(rules.name)
+    runs_in_time = [run for run in accepted_runs if not run.late]
     selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{inflect(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
+        runs = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
         runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
         raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
@@ -438,7 +440,7 @@ def pool(
         For unreadable runs and topics outside the task, which are excluded, and ids with a blank.
     """
     check_list("without", without)
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
     ties = ties or make_judging_policies(rules).ties
@@ -446,21 +448,21 @@ def pool(
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise make_no_readable_run_error(campaign, rules.name)
-    readable = [run for run in submissions if run.id not in campaign.unreadable_runs]
-    _warn_of_blanks(campaign, rules, readable, new_pool)
+    used_runs = [run for run in submissions if run.id not in campaign.unreadable_runs]
+    _warn_of_blanks(campaign, rules, used_runs, new_pool)
     # A deeper pool of runs that were pooled before is recorded too.
     depths = campaign.registry.get_pool_depths(rules.name) if mark else {}
-    new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
+    new_runs = [run for run in used_runs if not run.pooled or depths.get(run.tag, depth) < depth]
     if mark and (new_runs or without):
         tags = [run.tag for run in new_runs]
         details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
-            accepted = {run.id: run for run in change.submissions(rules.name)}
+            accepted_runs = {run.id: run for run in change.list_submissions(rules.name)}
             for run in new_runs:
-                if run.id not in accepted:
+                if run.id not in accepted_runs:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quote(run.tag)} {reason}")
-                change.update(replace(accepted[run.id], pooled=True))
+                change.update(replace(accepted_runs[run.id], pooled=True))
     return new_pool
 
 

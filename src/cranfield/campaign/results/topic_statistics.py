@@ -57,10 +57,10 @@ class TopicStatistics(TableResult):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the groups, `all` first."""
+        """Names of the groups that are not excluded, `all` first."""
         return tuple(self.rows["group"].unique(maintain_order=True))
 
-    def for_group(self, group: str = ALL) -> pl.DataFrame:
+    def select_group(self, group: str = ALL) -> pl.DataFrame:
         """Return the rows of a group; an excluded group has no rows."""
         if group not in self.groups and group not in self.excluded_groups:
             names = ", ".join(self.groups)
@@ -169,16 +169,16 @@ def _make_statistics(name: str, values: Floats, scores: Scores, is_average: bool
     best_first = np.sort(values, axis=1)
     if not scores.lower_is_better:
         best_first = best_first[:, ::-1]
-    middle = best_first[:, (n_runs - 1) // 2]
+    median = best_first[:, (n_runs - 1) // 2]
     if is_average:
         # Halves are added, because the sum of the scores may overflow.
-        middle = middle / 2 + best_first[:, n_runs // 2] / 2
+        median = median / 2 + best_first[:, n_runs // 2] / 2
     return pl.DataFrame(
         {
             "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),
             "topic": pl.Series(scores.topics, dtype=pl.String),
             "best": best_first[:, 0],
-            "median": middle,
+            "median": median,
             "worst": best_first[:, -1],
             "n": pl.repeat(n_runs, len(scores.topics), dtype=pl.Int64, eager=True),
         }

@@ -283,7 +283,7 @@ def format_rules(rules: Rules, folder: Path, tasks: Iterable[str] | None = None)
     """
     lines = ["[campaign]", *_format_pairs(dict(_select_public_pairs(rules)), folder)]
     for name in rules.tasks if tasks is None else tasks:
-        pairs = dict(_select_public_pairs(rules.task(name)))
+        pairs = dict(_select_public_pairs(rules.get_task(name)))
         lines += ["", f"[tasks.{_format_key(name)}]", *_format_pairs(pairs, folder)]
     return "".join(f"{line}\n" for line in lines)
 

@@ -76,36 +76,19 @@ def parse_time(value: object) -> datetime:
 
 
 def format_utc(time: datetime) -> str:
-    """Format an instant as UTC text, to the second, for the registry and files.
-
-    Examples
-    --------
-    >>> from datetime import UTC, datetime
-    >>> format_utc(datetime(2026, 8, 15, 23, 59, 59, 500, tzinfo=UTC))
-    '2026-08-15T23:59:59Z'
-    """
+    """Format an instant as UTC text, to the second, for the registry and files."""
     if time.tzinfo is None:
         raise ValueError("expected a time with an offset from UTC, got one without an offset")
     return time.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def format_time(time: datetime) -> str:
-    """Format an instant for a message.
-
-    >>> format_time(parse_time("2026-08-15T23:59:59-12:00"))
-    '2026-08-16 11:59:59 UTC'
-    """
+    """Format an instant for a message."""
     return format_utc(time).replace("T", " ").replace("Z", " UTC")
 
 
 def format_duration(span: timedelta) -> str:
-    """Format the length of a time span in its largest unit and the next smaller one.
-
-    >>> format_duration(timedelta(days=1, hours=2, minutes=3))
-    '1 day 2 hours'
-    >>> format_duration(timedelta(seconds=0.2))
-    'less than a second'
-    """
+    """Format the length of a time span in its largest unit and the next smaller one."""
     remainder = int(abs(span).total_seconds())
     parts = []
     for unit, seconds in {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}.items():
@@ -428,8 +411,8 @@ class Rules:
     Attributes
     ----------
     files
-        SHA-256 of campaign.toml and of each file that it names, by path relative to its folder.
-        Submissions record a hash of these, which identifies the rules of their check.
+        SHA-256 of the file of the rules and of each file that it names, by path relative to its
+        folder. Submissions record one hash of all, which identifies the rules of their check.
     """
 
     id: Annotated[str, check_file_name]
@@ -441,7 +424,7 @@ class Rules:
     source: str = "campaign.toml"
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def task(self, name: str | None = None) -> TaskRules:
+    def get_task(self, name: str | None = None) -> TaskRules:
         """Return a task by name; the name is optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
@@ -462,15 +445,7 @@ TASK = get_checks(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
 
 
 def match_in_full(texts: pl.Series, pattern: str) -> pl.Series:
-    """Return a mask of the texts that a pattern matches in full, in time linear in their length.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> ids = pl.Series(["FT911-3", "FT911-", "FT911-3\\n"])
-    >>> match_in_full(ids, "FT[0-9]+(-[0-9]+)*").to_list()
-    [True, False, False]
-    """
+    """Return a mask of the texts that a pattern matches in full, in time linear in their length."""
     return texts.str.contains(rf"\A(?:{pattern})\z")
 
 

@@ -14,7 +14,7 @@ from cranfield.sources.schemas import fold_name
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines, read_xml, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
-"""Names of the id of a topic in XML, JSON and headers of text."""
+"""Names of the field with the id of a topic in XML and JSON; text must not have such a header."""
 
 _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 
@@ -24,14 +24,14 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
 
     Formats: text, with an id as the first word of each line, except comment lines (`#`); TREC, with
     `<num> Number: 401`; XML, with `<topic number="401">` or, as in CLEF,
-    `<topic><identifier>401</identifier>`; JSON (`.json`), as an object by id or a list of objects;
-    and JSON lines (`.jsonl`, `.ndjson`). Files may be compressed. `irds:...` names the topics of a
-    dataset of ir_datasets.
+    `<topic><identifier>401</identifier>`; JSON (`.json`), as an object by id or a list of objects
+    or ids; and JSON lines (`.jsonl`, `.ndjson`). Files may be compressed. `irds:...` names the
+    topics of a dataset of ir_datasets.
 
     Raises
     ------
     InputError
-        For a file that has no topics, an invalid or duplicate id, or cannot be read.
+        For a file without topics, with an invalid or duplicate id, or that cannot be read.
     """
     if task.topics is None:
         return None
@@ -52,7 +52,7 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
         # The path on the organisers' machine is private.
         raise InputError(error.reason, source=name, line=error.line) from error
     if not lines_by_topic:
-        raise InputError("has no topics", source=name)
+        raise InputError("expected at least one topic, got none", source=name)
     return tuple(lines_by_topic)
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 PROBLEM, LEFT_OVER, NOTE, REPAIRED = "problem", "left over", "note", "repaired"
-"""Kinds of findings; a repair removes files left over by killed processes."""
+"""Kinds of findings; a file is left over by a killed process until a repair removes it."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Verification(Result):
     columns: ClassVar[Columns] = {
         "kind": Column("One of: problem, left over (by an interrupted command), note, repaired."),
         "file": Column("Path in the campaign's folder.", key=True),
-        "reason": Column("The problem, the note, or the repair made."),
+        "reason": Column("Description of the finding."),
     }
 
     findings: tuple[Finding, ...]
@@ -94,17 +94,17 @@ class Verification(Result):
         return self._select_findings(PROBLEM)
 
     @property
-    def left_over(self) -> tuple[Finding, ...]:
+    def leftover_files(self) -> tuple[Finding, ...]:
         """Unreferenced files left by an interrupted command; `repair` removes them."""
         return self._select_findings(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """Notes: harmless findings."""
+        """Notes: findings that are not problems, such as files that the campaign does not know."""
         return self._select_findings(NOTE)
 
     @property
-    def ok(self) -> bool:
+    def is_intact(self) -> bool:
         """True if there is no problem."""
         return not self.problems
 
@@ -116,9 +116,9 @@ class Verification(Result):
         return "\n".join([*self.heading(), *map(str, self.findings)])
 
     def heading(self) -> list[str]:
-        """Return one line: the numbers of problems, if any, of compared files, and of events."""
+        """Return one line: the number of problems, or `intact`, and the sizes."""
         sizes = f"{inflect(self.n_files, 'file')}, {inflect(self.n_events, 'event')}"
-        return [f"{inflect(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
+        return [f"{inflect(len(self.problems), 'problem') if self.problems else 'intact'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
         import polars as pl
@@ -153,16 +153,18 @@ _Records = dict[str, _Record]
 def _find_recorded_files(registry: RegistryReader) -> _Records:
     rules = registry.get_rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
-    runs = (run for run in registry.submissions(None, None) if run.is_stored)
+    runs = (run for run in registry.list_submissions(None, None) if run.is_stored)
     objects = {run.object: f"run {quote(run.tag)}" for run in runs}
-    objects |= {item.object: f"judgments {quote(item.version)}" for item in registry.judgments()}
+    objects |= {
+        item.object: f"judgments {quote(item.version)}" for item in registry.list_judgments()
+    }
     for sha256, description in objects.items():
         path = records.find_object(Path(), sha256).as_posix()
         files[path] = _Record(sha256, description)
-    for file in registry.score_files():
+    for file in registry.list_score_files():
         description = "scores; remove the file to have them computed again"
         files[file.path] = _Record(file.sha256, description, "scores")
-    for release in registry.releases():
+    for release in registry.list_releases():
         files[release.path] = _Record(release.manifest, "release", "release")
         if release.retraction is not None:
             note = f"{release.path}.retracted.json"
@@ -173,14 +175,14 @@ def _find_recorded_files(registry: RegistryReader) -> _Records:
 def _find_unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
     """Yield files without a record: left over by a killed process, or not part of the campaign."""
     parents = {str(parent) for name in files for parent in PurePosixPath(name).parents}
-    pending = sorted(folder.iterdir(), reverse=True)
-    while pending:
-        path = pending.pop()
+    pending_paths = sorted(folder.iterdir(), reverse=True)
+    while pending_paths:
+        path = pending_paths.pop()
         name = path.relative_to(folder).as_posix()
         is_own = name in CAMPAIGN_PATHS or name in parents or path.parent == folder / OBJECTS
         if is_own and path.is_dir() and not path.is_symlink():
             # Releases, and folders that are not part of the campaign, are not searched.
-            pending.extend(sorted(path.iterdir(), reverse=True))
+            pending_paths.extend(sorted(path.iterdir(), reverse=True))
         elif name in files or name in CAMPAIGN_PATHS:
             continue
         elif _FILE_PATTERN.fullmatch(name) or (path / "bagit.txt").exists():
@@ -220,7 +222,7 @@ def verify(campaign: OpenedCampaign, *, repair: bool = False) -> Verification:
     verification = _verify(campaign.folder)
     if not repair:
         return verification
-    repairs = _remove_left_over(campaign, verification)
+    repairs = _remove_leftover_files(campaign, verification)
     verification = _verify(campaign.folder)
     return replace(verification, findings=(*verification.findings, *repairs))
 
@@ -235,7 +237,7 @@ def _verify(folder: Path) -> Verification:
             if attempt == MAX_TRIES - 1:
                 raise
             continue
-        if verification.ok or not verification.n_events:
+        if verification.is_intact or not verification.n_events:
             break
         with open_registry(folder) as connection:
             if find_last_event(connection)[0] == verification.n_events:
@@ -281,7 +283,7 @@ def _verify_once(folder: Path) -> Verification:
 
 
 def _find_files_by_name(folder: Path) -> _Records:
-    """Return the objects, whose names are their hashes, and the releases, without the registry."""
+    """Find objects, whose names are their hashes, and releases, without using the registry."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
     files = {path: _Record(path.name, "the name of the file") for path in objects}
@@ -325,8 +327,8 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     return n_files, findings
 
 
-def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> list[Finding]:
-    names = {finding.file for finding in verification.left_over}
+def _remove_leftover_files(campaign: OpenedCampaign, verification: Verification) -> list[Finding]:
+    names = {finding.file for finding in verification.leftover_files}
     if not names or any(finding.file == REGISTRY for finding in verification.problems):
         return []
     # Opened again, without reading the rules, so that a repair does not record changed rules.
@@ -368,7 +370,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
         campaign = OpenedCampaign(new_folder, actor=actor)
         # Read the rules, so that the first change records them.
         _ = campaign.rules
-        # The log has a secret, from which releases derive the aliases of anonymous teams.
+        # The event has a secret, from which releases derive the aliases of anonymous teams.
         with campaign.registry.change("create", details={"secret": secrets.token_hex(16)}):
             pass
 

@@ -40,7 +40,7 @@ class Submission:
     ranking
         SHA-256 of the topics and the ranked documents, without the tag; None for an unreadable run.
     rules
-        SHA-256 of the rules that the run was checked by, and of the files that they name.
+        A single SHA-256 of the rules that the run was checked by and of the files that they name.
     answers
         Answers to the task's questions, by name.
     metadata
@@ -74,7 +74,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Judgments:
+class JudgmentsRecord:
     """An immutable version of a task's judgments."""
 
     task: str

@@ -18,7 +18,7 @@ from cranfield.campaign.store.records import (
     ACCEPTED,
     REGISTRY,
     Event,
-    Judgments,
+    JudgmentsRecord,
     ReleaseRecord,
     ScoreFile,
     Submission,
@@ -105,7 +105,7 @@ TABLES = {
                 "replaced_by": "INTEGER REFERENCES submission (id)",
             },
         ),
-        RecordTable("judgments", Judgments, ("task", "version"), "rowid"),
+        RecordTable("judgments", JudgmentsRecord, ("task", "version"), "rowid"),
         RecordTable("score_file", ScoreFile, ("key",), "rowid"),
         RecordTable(
             "release",
@@ -297,15 +297,15 @@ class RegistryReader:
     def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
         self._connect = connect
 
-    def teams(self) -> tuple[Team, ...]:
+    def list_teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
         return self._select_records(Team)
 
-    def team(self, id: str) -> Team | None:
+    def find_team(self, id: str) -> Team | None:
         """Return a team, or None if it is unknown."""
         return next(iter(self._select_records(Team, id=id)), None)
 
-    def submissions(
+    def list_submissions(
         self,
         task: str | None = None,
         states: Sequence[str] | None = (ACCEPTED,),
@@ -315,7 +315,7 @@ class RegistryReader:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in the order of recording; in any state if `states` is None.
+        """Return submissions in order of recording, by default accepted; None means any state.
 
         Tags are compared regardless of case.
         """
@@ -323,30 +323,32 @@ class RegistryReader:
         values = {"team": team, "ranking": ranking, "object": object, "tag": tag, "state": state}
         return self._select_records(Submission, task=task, **values)
 
-    def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
+    def list_faults(
+        self, submission_id: int, *, includes_private: bool = False
+    ) -> tuple[Fault, ...]:
         """Return the faults and warnings of a submission.
 
-        Private faults, which name other teams, are included only if `private` is True.
+        Private faults, which name other teams, are included only if `includes_private` is True.
         """
         columns = "code, severity, message, line, topic, doc, count"
         query = f"SELECT {columns} FROM fault WHERE submission = ? ORDER BY number"
         with self._connect() as connection:
             faults = [Fault(**dict(row)) for row in connection.execute(query, (submission_id,))]
-        return tuple(fault for fault in faults if private or fault.severity != PRIVATE)
+        return tuple(fault for fault in faults if includes_private or fault.severity != PRIVATE)
 
-    def judgments(self, task: str | None = None) -> tuple[Judgments, ...]:
+    def list_judgments(self, task: str | None = None) -> tuple[JudgmentsRecord, ...]:
         """Return the versions of judgments, oldest first."""
-        return self._select_records(Judgments, task=task)
+        return self._select_records(JudgmentsRecord, task=task)
 
-    def score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
+    def list_score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
         """Return the files of scores, oldest first."""
         return self._select_records(ScoreFile, task=task)
 
-    def releases(self) -> tuple[ReleaseRecord, ...]:
+    def list_releases(self) -> tuple[ReleaseRecord, ...]:
         """Return the releases, oldest first."""
         return self._select_records(ReleaseRecord)
 
-    def events(self) -> tuple[Event, ...]:
+    def list_events(self) -> tuple[Event, ...]:
         """Return the chain of events."""
         return self._select_records(Event)
 
@@ -392,7 +394,7 @@ class RegistryReader:
             return tuple(table.to_record(row) for row in connection.execute(query, values))
 
 
-Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
+Record = TypeVar("Record", Team, Submission, JudgmentsRecord, ScoreFile, ReleaseRecord)
 
 
 class Transaction(RegistryReader):
@@ -441,7 +443,7 @@ class Transaction(RegistryReader):
             insert_row(self._connection, "fault", row)
             self._rows[_make_key("fault", row)] = row
 
-    def remove_later(self, sha256: str) -> None:
+    def mark_unneeded(self, sha256: str) -> None:
         """Mark an object to be removed after the change, unless another record refers to it."""
         self._unneeded.add(sha256)
 
@@ -457,16 +459,18 @@ class Transaction(RegistryReader):
         insert_row(self._connection, "event", event | {"sha256": hash_event(event)})
 
     def remove_unneeded_objects(self) -> None:
-        """Remove objects marked by :meth:`remove_later` that no record refers to."""
+        """Remove objects marked by :meth:`mark_unneeded` that no record refers to."""
         for sha256 in self._unneeded:
-            runs = self.submissions(None, None, object=sha256)
-            versions = self._select_records(Judgments, object=sha256)
+            runs = self.list_submissions(None, None, object=sha256)
+            versions = self._select_records(JudgmentsRecord, object=sha256)
             if not versions and not any(run.is_stored for run in runs):
                 records.find_object(self._folder, sha256).unlink(missing_ok=True)
 
     def _check_file(self, record: object) -> None:
         # A repair may have removed the unregistered file before this change began.
-        if isinstance(record, Judgments) or (isinstance(record, Submission) and record.is_stored):
+        if isinstance(record, JudgmentsRecord) or (
+            isinstance(record, Submission) and record.is_stored
+        ):
             path = records.find_object(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
             path = self._folder / record.path

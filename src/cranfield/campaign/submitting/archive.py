@@ -44,7 +44,7 @@ COLUMN_NAMES = frozenset(column.name for column in _COLUMNS)
 
 _SCHEMA = Schema("table of runs", _COLUMNS, formats=frozenset({"csv", "tsv", "json"}))
 
-_COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
+_COMPRESSED_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read_archive_table(
         CSV, TSV or JSON with a column `tag`, and optionally `team`, `task`, `type`, `priority`,
         `description`, `received`, `file` and the names of questions.
     runs
-        Files or folders of runs, named by tag, with or without suffixes and a prefix `input.`.
+        Files or folders of runs, named by tag, optionally with a prefix `input.` and suffixes.
     rules
         Rules of the campaign.
     defaults
@@ -111,7 +111,7 @@ def read_archive_table(
     column_indices = schema.find_positions(
         source.names, source.source, schema.find_own_names(columns)
     )
-    # Refuse a column of states, as withdrawn runs may have rows; warn of unused columns below.
+    # Refuse a column of states, such as withdrawn, of runs; warn of unused columns below.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.get_cells(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
@@ -144,8 +144,8 @@ def read_archive_table(
         if value and name in cells and not frame[name].null_count():
             reason = "must not be set, because the table has a value for every run"
             raise PolicyError(f"{quote(name)} {reason}; got {quote(value)}")
-    used = column_indices.values()
-    if unused := [quote(str(name)) for k, name in enumerate(source.names) if k not in used]:
+    used_indices = column_indices.values()
+    if unused := [quote(str(name)) for k, name in enumerate(source.names) if k not in used_indices]:
         warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
         count = inflect(len(files_without_row), "file")
@@ -184,9 +184,9 @@ def _find_files_by_tag(
         except (OSError, ValueError) as error:
             raise make_file_error(error, "read", run) from error
         for file in paths:
-            stem = file.stem if file.suffix.lower() in _COMPRESSED else file.name
-            names = (file.name, stem, Path(stem).stem)
-            candidates = [tag for name in names for tag in (name, name.removeprefix("input."))]
+            name = file.stem if file.suffix.lower() in _COMPRESSED_SUFFIXES else file.name
+            names = (file.name, name, Path(name).stem)
+            candidates = [tag for item in names for tag in (item, item.removeprefix("input."))]
             tag = next((tag for tag in candidates if tag in tags), None)
             if tag is not None:
                 files.setdefault(tag, []).append(str(file))
@@ -231,7 +231,7 @@ def submit_archive(
     all_or_none: bool = False,
     jobs: Annotated[int | None, Integer(1)] = None,
 ) -> Iterator[RowOutcome]:
-    """Submit the runs of a table in order, continuing after a refused run.
+    """Submit the runs of a table in order; by default, a refused run does not stop the others.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ def submit_archive(
     PolicyError
         For unknown tasks, unknown or invalid teams, and times in the future; no run is submitted.
     """
-    tasks = [campaign.rules.task(row.task) for row in table.rows]
-    known_ids = {team.id for team in campaign.registry.teams()}
+    tasks = [campaign.rules.get_task(row.task) for row in table.rows]
+    known_ids = {team.id for team in campaign.registry.list_teams()}
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:

@@ -138,8 +138,8 @@ def copy_and_check(
         arrival = campaign.clock()
         metadata = None
         if size > task.max_bytes:
-            too_large = Fault("size", "error", f"the file has more than {task.max_bytes:,} bytes")
-            report = CheckReport(source.name, declaration.tag, (too_large,))
+            size_fault = Fault("size", "error", f"the file has more than {task.max_bytes:,} bytes")
+            report = CheckReport(source.name, declaration.tag, (size_fault,))
         else:
             if source.path != "-":
                 _copy_metadata(Path(source.path), copy)
@@ -198,7 +198,7 @@ def decide_submission(
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = get_submission_time(declaration, copy.arrival)
     submission = _make_submission(copy, received)
-    submissions = registry.submissions(task.name, None, team=team)
+    submissions = registry.list_submissions(task.name, None, team=team)
     accepted_runs = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an accepted run.
     get_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
@@ -234,7 +234,7 @@ def decide_submission(
         raise PolicyError(f"team {quote(team)} has no accepted run {replaces} to replace")
     other_runs = [run for run in accepted_runs if run != replaced_run]
     ranking = submission.ranking
-    same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
+    same_ranking = registry.list_submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
     problems = _find_declaration_problems(task, declaration)
     faults = [
@@ -375,7 +375,7 @@ def _find_tag_faults(
         yield Fault(
             "tag", "error", f"tag {quote(tag)} is not a valid file name on some operating systems"
         )
-    for run in registry.submissions(None, (ACCEPTED, REPLACED), tag=tag):
+    for run in registry.list_submissions(None, (ACCEPTED, REPLACED), tag=tag):
         # Other teams cannot take the tag of a replaced run, to which links may exist.
         if run != replaced_run and (run.state == ACCEPTED or run.team != team):
             hint = "; replace that run instead" if run.team == team else ""
@@ -422,7 +422,7 @@ class SubmissionOutcome:
 
     def __str__(self) -> str:
         report, run = self.report, self.submission
-        lines = [fault.text(report.source) for fault in report.faults]
+        lines = [fault.to_text(report.source) for fault in report.faults]
         tag = sanitise(run.tag) or sanitise(report.source)
         if self.is_repeat and self.is_accepted:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
@@ -471,7 +471,7 @@ def submit(
     InputError
         For a file that cannot be read.
     """
-    rules, declaration = campaign.rules.task(task), Declaration(**declared)
+    rules, declaration = campaign.rules.get_task(task), Declaration(**declared)
     require_team(campaign.registry, declaration.team)
     with copy_and_check(campaign, run, rules, declaration) as copy:
         return record_run(campaign, copy)
@@ -484,7 +484,7 @@ def check_submission(
 
     Without a declared team, only the file and its tag are checked.
     """
-    rules = campaign.rules.task(task)
+    rules = campaign.rules.get_task(task)
     with copy_and_check(campaign, run, rules, Declaration(**declared)) as copy:
         team = copy.declaration.team
         if not team:
@@ -557,7 +557,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
 
 def find_accepted_run(registry: RegistryReader, tag: str) -> Submission:
     """Return the only accepted run with a tag, regardless of case."""
-    runs = registry.submissions(None, None, tag=tag)
+    runs = registry.list_submissions(None, None, tag=tag)
     for run in runs:
         if run.state == ACCEPTED:
             return run
@@ -595,10 +595,10 @@ def purge(
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
-        run = _find_run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
+        run = _find_run_to_purge(tx.list_submissions(None, None, tag=tag), tag, id)
         run = tx.update(replace(run, is_stored=False))
         # The file is removed after the commit, so that a killed process never loses a file.
-        tx.remove_later(run.object)
+        tx.mark_unneeded(run.object)
     return run
 
 

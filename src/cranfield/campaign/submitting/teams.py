@@ -55,7 +55,7 @@ def add_team(
 
 def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     """Add teams, after checking that their ids are new, regardless of case."""
-    ids = {team.id.casefold(): team.id for team in tx.teams()}
+    ids = {team.id.casefold(): team.id for team in tx.list_teams()}
     for team in teams:
         if existing := ids.get(team.id.casefold()):
             is_same = existing == team.id
@@ -130,9 +130,9 @@ def change_team(
 
 def require_team(registry: RegistryReader, id: str) -> Team:
     """Return a team; the error for an unknown team has the command that adds it."""
-    team = registry.team(id)
+    team = registry.find_team(id)
     if team is None:
-        raise make_unknown_teams_error([id], [team.id for team in registry.teams()])
+        raise make_unknown_teams_error([id], [team.id for team in registry.list_teams()])
     return team
 
 

@@ -20,7 +20,7 @@ SWEEPS = 24  # number of sweeps over all layers
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class DiagramLayout:
     """Horizontal positions of nodes, and of edges in each layer that they pass."""
 
     positions: Floats
@@ -28,7 +28,7 @@ class Layout:
     n_crossings: int
 
 
-def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
+def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> DiagramLayout:
     """Lay out a diagram with nodes in layers, and edges to nodes in higher layers.
 
     This is the method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a dummy
@@ -41,7 +41,7 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     position = np.zeros(len(level))
     for layer in layers:
         position[layer] = np.arange(layer.size)
-    best, min_crossings = position.copy(), _count_crossings(layers, links, position)
+    best_position, min_crossings = position.copy(), _count_crossings(layers, links, position)
     for sweep in range(SWEEPS):
         is_upward = sweep % 2 == 0
         for layer in layers if is_upward else layers[::-1]:
@@ -51,10 +51,10 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
             position[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
         n_crossings = _count_crossings(layers, links, position)
         if n_crossings < min_crossings:
-            best, min_crossings = position.copy(), n_crossings
-    positions = _straighten(layers, links, best)
+            best_position, min_crossings = position.copy(), n_crossings
+    positions = _straighten(layers, links, best_position)
     edge_paths = tuple(positions[np.array(chain)] for chain in chains)
-    return Layout(positions[: node_levels.size], edge_paths, min_crossings)
+    return DiagramLayout(positions[: node_levels.size], edge_paths, min_crossings)
 
 
 def _split_edges(node_levels: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
@@ -148,11 +148,11 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """
     nodes, edge_paths, layout = lay_out_diagram(length, grades)
     box_width = LETTER_WIDTH * max(map(len, nodes["run"])) + 14
-    left = min(path.min() for path in layout.edge_paths) - 0.5
-    right = max(path.max() for path in layout.edge_paths) + 0.5
-    top = int(nodes["level"].to_numpy().max())
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
-    y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
+    min_x = min(path.min() for path in layout.edge_paths) - 0.5
+    max_x = max(path.max() for path in layout.edge_paths) + 0.5
+    max_level = int(nodes["level"].to_numpy().max())
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[min_x, max_x], nice=False))
+    y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, max_level + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
     dashes = theme.map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
@@ -182,26 +182,20 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         lines,
         boxes,
         run_labels,
-        width=round((box_width + RUN_GAP) * (right - left)),
-        height=LEVEL_HEIGHT * (top + 1),
+        width=round((box_width + RUN_GAP) * (max_x - min_x)),
+        height=LEVEL_HEIGHT * (max_level + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
         f" {grades}: a line joins two runs if a single swap or replacement of documents turns the"
         " lower run into the upper one, and no run is between them.",
     )
 
 
-def lay_out_diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
+def lay_out_diagram(
+    length: int, grades: int = 1
+) -> tuple[pl.DataFrame, pl.DataFrame, DiagramLayout]:
     """Lay out the Hasse diagram of all runs of a length: nodes, points of edges, and layout.
 
     The points of an edge are in order from the lower run, `order` 0, to the upper one.
-
-    Examples
-    --------
-    >>> nodes, edge_paths, _ = lay_out_diagram(2)
-    >>> nodes["run", "total", "level"].rows()
-    [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
-    >>> edge_paths.filter(order=0)["lower", "upper", "step"].rows()
-    [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
     if has_more_runs(MAX_RUNS, length, grades):

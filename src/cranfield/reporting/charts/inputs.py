@@ -26,13 +26,13 @@ def make_labels(names: Sequence[str]) -> list[str]:
     used_labels = {name for name in names if name == _make_printable(name)}
     unique_labels = []
     for name in names:
-        unique = printable = _make_printable(name)
+        label = printable_name = _make_printable(name)
         suffix = 2
-        while name != printable and unique in used_labels:
-            unique = f"{printable} ({suffix})"
+        while name != printable_name and label in used_labels:
+            label = f"{printable_name} ({suffix})"
             suffix += 1
-        used_labels.add(unique)
-        unique_labels.append(unique)
+        used_labels.add(label)
+        unique_labels.append(label)
     return unique_labels
 
 
@@ -131,10 +131,10 @@ def summarise_boxes(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame,
     return boxes, outliers
 
 
-def make_title(scores: Any, before: str = "", after: str = "") -> str:
+def make_title(scores: Any, prefix: str = "", suffix: str = "") -> str:
     """Make the title of an axis of scores, with text before and after the measure."""
     direction = "(lower is better)" * scores.lower_is_better
-    return " ".join(filter(None, [before, name_measure(scores), after, direction]))
+    return " ".join(filter(None, [prefix, name_measure(scores), suffix, direction]))
 
 
 def name_measure(scores: Any) -> str:

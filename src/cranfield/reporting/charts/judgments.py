@@ -78,7 +78,7 @@ def judges_chart(
     title = ", ".join(names)
     topics = inflect(len(comparison.topics), "topic")
     subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {topics} (jackknife)."
-    best = f"{judge_labels[order[0]]} has the highest {names[0]}"
+    best_text = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
     return theme.draw_interval_rows(
         frame,
@@ -96,7 +96,7 @@ def judges_chart(
         width=WIDTH,
         title=theme.write_title(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {inflect(len(judge_labels), 'judge')} with people, highest"
-        f" {names[0]} first, with confidence intervals over {topics}. {best}"
+        f" {names[0]} first, with confidence intervals over {topics}. {best_text}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
@@ -192,7 +192,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
 
     Thick lines are confidence intervals of single judges; thin lines are simultaneous intervals of
     all judges, which determine the colour. The judge with the largest bias comes first; judges
-    without systems of their family are skipped.
+    without a bias are skipped.
 
     Parameters
     ----------

@@ -66,7 +66,8 @@ def precision_recall(
     MeasureError
         For an invalid `rel` or `rounding`.
     CranfieldError
-        If the topic has no relevant documents, or a requested system has no ranking.
+        If the topic has no relevant documents, or a requested system (by default, every system) has
+        no ranking.
 
     Examples
     --------
@@ -106,9 +107,9 @@ def precision_recall(
         grey = theme.start_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        corners, relevant = _trace_steps(runs, row, coloured_systems, rel, names)
+        corners, points = _trace_steps(runs, row, coloured_systems, rel, names)
         steps = theme.start_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
-        dots = theme.start_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
+        dots = theme.start_chart(points).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = theme.make_tips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=channels["color"]))
         layers.append(dots.encode(x=x, y=y, color=channels["color"], tooltip=tip))
@@ -151,10 +152,11 @@ def _check_data(
             f"topic {quote(runs.topics[row])} has no relevant documents; recall is undefined"
         )
     has_scores = np.any(runs.is_scored if row is None else runs.is_scored[[row]], axis=0)
-    missing = [k for k in columns if not has_scores[k]]
-    if missing and (requires_all or len(missing) == len(columns)):
+    missing_systems = [k for k in columns if not has_scores[k]]
+    if missing_systems and (requires_all or len(missing_systems) == len(columns)):
         scope = "any topic" if row is None else f"topic {quote(runs.topics[row])}"
-        raise CranfieldError(f"system {quote(runs.systems[missing[0]])} has no score for {scope}")
+        name = runs.systems[missing_systems[0]]
+        raise CranfieldError(f"system {quote(name)} has no score for {scope}")
 
 
 def _compute_curves(

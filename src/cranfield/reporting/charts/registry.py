@@ -155,14 +155,14 @@ def get_chart_function(result: Any, name: str) -> Callable[..., Any]:
 def parse_chart_request(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
     """Parse `FILE` or `CHART=FILE`; the default is the first chart for these kinds of studies."""
     classes = {kind.__name__ for kind in kinds}
-    available = [name for name, chart in CHARTS.items() if chart.subject in classes]
-    if not available:
+    available_names = [name for name, chart in CHARTS.items() if chart.subject in classes]
+    if not available_names:
         raise PolicyError("this study has no charts")
     name, sign, path = request.rpartition("=")
-    name = CHARTS.find(name) if sign else available[0]
-    if name not in available:
+    name = CHARTS.find(name) if sign else available_names[0]
+    if name not in available_names:
         raise PolicyError(
-            f"{name} is not a chart of this study; expected one of: {', '.join(available)}"
+            f"{name} is not a chart of this study; expected one of: {', '.join(available_names)}"
         )
     check_extra(parse_format(path))
     return name, path

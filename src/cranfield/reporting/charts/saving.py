@@ -37,8 +37,8 @@ PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
 MAX_NARROW = 450  # below this width in pixels, legends are below the plot
 MAX_ROW_NAME = 0.4  # maximum proportion of the width for names of rows
 MARGINS = 55  # width of the margins, in pixels
-CHARACTER = 6.5  # usual width of a character, in pixels
-SYMBOL = 40  # width of a symbol in a legend and the space around it, in pixels
+CHARACTER_WIDTH = 6.5  # usual width of a character, in pixels
+SYMBOL_WIDTH = 40  # width of a symbol in a legend and the space around it, in pixels
 MIN_CHARACTERS = 8  # minimum length of a line in a legend
 POINTS_PER_PIXEL = 72 / 96
 _SIZE = re.compile(r'(?<= width=")([\d.]+)(" height=")([\d.]+)')  # size of an SVG
@@ -131,7 +131,7 @@ def _fit(spec: dict[str, Any], width: int) -> dict[str, Any]:
     ]
     max_row_name = MAX_ROW_NAME * width
     row_names = [name for key, channel in channels if key == "y" for name in _list_names(channel)]
-    row_name = min(CHARACTER * max(map(len, row_names), default=0), max_row_name)
+    row_name = min(CHARACTER_WIDTH * max(map(len, row_names), default=0), max_row_name)
     for name, channel in channels:
         legend, axis = channel.get("legend"), channel.get("axis")
         if isinstance(legend, dict) and "gradientLength" not in legend:
@@ -161,15 +161,15 @@ def _list_names(channel: dict[str, Any]) -> list[str]:
 
 def _fit_legend(legend: dict[str, Any], names: Sequence[str], width: float) -> None:
     """Change the columns and lines of a legend of names so that it fits into a width in pixels."""
-    entry = CHARACTER * max(map(len, names), default=0) + SYMBOL
+    entry = CHARACTER_WIDTH * max(map(len, names), default=0) + SYMBOL_WIDTH
     legend["columns"] = 1 if 2 * entry > width else min(2, legend.get("columns", 2))
-    n_characters = max(MIN_CHARACTERS, int((width - SYMBOL) / CHARACTER))
+    n_characters = max(MIN_CHARACTERS, int((width - SYMBOL_WIDTH) / CHARACTER_WIDTH))
     if long_names := [name for name in names if len(name) > n_characters]:
         lines = json.dumps([wrap(name, n_characters) for name in long_names])
         index = f"indexof({json.dumps(long_names)}, datum.label)"
         legend["labelExpr"] = f"{lines}[{index}] || datum.label"
     if isinstance(title := legend.get("title"), str):
-        legend["title"] = wrap(title, max(MIN_CHARACTERS, int(width / CHARACTER)))
+        legend["title"] = wrap(title, max(MIN_CHARACTERS, int(width / CHARACTER_WIDTH)))
         legend["titleLimit"] = width
 
 
@@ -179,8 +179,8 @@ def make_caption(chart: Any) -> str:
     if isinstance(title, str):
         return title
     lines = [title.get("text", ""), title.get("subtitle", [])]
-    first, others = ([line] if isinstance(line, str) else line for line in lines)
-    return ". ".join(filter(None, [" ".join(first), " ".join(others)]))
+    title_lines, subtitle_lines = ([line] if isinstance(line, str) else line for line in lines)
+    return ". ".join(filter(None, [" ".join(title_lines), " ".join(subtitle_lines)]))
 
 
 def parse_format(path: Any) -> str:

@@ -21,14 +21,15 @@ from cranfield.scales.runs import all_runs, check_size, has_more_runs, score_run
 
 MAX_ALL_RUNS = 2**12  # maximum number of runs that are all drawn
 RESOLUTION = 100  # number of steps of a chart in each direction
-MAX_FAST = 2**32  # maximum number of values of an image that ranks runs quickly
+MAX_FAST_SIZE = 2**32  # maximum number of values of an image that ranks runs quickly
 
 
 def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
-    """Return, for each value, the proportions of `runs` and of `values` that are not higher.
+    """Return, for each value, the proportion of `runs` that are not higher.
 
-    The proportion of `runs below` excludes runs of the same value. Of more than 4,096 runs, only a
-    sample of values is returned. Proportions of runs are null if there are too many runs to count.
+    The proportion of `runs below` excludes runs of the same value; that of `values` counts the
+    other values that are lower. Of more than 4,096 runs, only a sample of values is returned.
+    Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
         raise PolicyError(
@@ -39,7 +40,7 @@ def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
     value = score_runs(
         runs_image.measure, rows, grades=runs_image.grades, judgments=runs_image.judgments
     )
-    if runs_image.size > MAX_FAST:
+    if runs_image.size > MAX_FAST_SIZE:
         subset = _select_spread(value)
         rows, value = rows[subset], value[subset]
     proportion = runs_image.compute_relative_ranks(rows)
@@ -51,8 +52,8 @@ def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
     is_new = proportion[1:] != proportion[:-1] if is_counted else value[1:] > value[:-1]
     is_first = np.concatenate(([True], is_new))
     rows, value, proportion = rows[is_first], value[is_first], proportion[is_first]
-    below, up_to = _compute_proportions(runs_image, rows, proportion)
-    table = pl.DataFrame({"value": value, "runs below": below, "runs": up_to, "values": proportion})
+    low, high = _compute_proportions(runs_image, rows, proportion)
+    table = pl.DataFrame({"value": value, "runs below": low, "runs": high, "values": proportion})
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
 
@@ -80,11 +81,11 @@ def _compute_proportions(
     """Return the proportions of runs below and up to the value of each row; NaN if unknown."""
     if runs_image.size == runs_image.n_runs:
         # All runs have different values, so that a rank is a number of runs.
-        below = proportion * ((runs_image.size - 1) / runs_image.size)
-        return below, below + 1 / runs_image.size
+        lower = proportion * ((runs_image.size - 1) / runs_image.size)
+        return lower, lower + 1 / runs_image.size
     if not _is_countable(runs_image, len(rows), "min"):
-        missing = np.full(len(rows), np.nan)
-        return missing, missing
+        unknown_values = np.full(len(rows), np.nan)
+        return unknown_values, unknown_values
     low, high = (runs_image.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
     return (low - 1) / runs_image.n_runs, high / runs_image.n_runs
 
@@ -96,20 +97,20 @@ def _sample_runs(runs_image: Image) -> Ints:
     top-heavy measures. Runs with a block of relevant documents cover measures that depend on their
     number or on the first of them. Random runs, with few to many relevant documents, fill the gaps.
     """
-    length, top = runs_image.length, runs_image.grades
-    if not has_more_runs(MAX_ALL_RUNS, length, top):
-        return all_runs(length, top)
-    depth = next((k for k in range(10, 0, -1) if not has_more_runs(1024, k, top)), 1)
-    prefixes = all_runs(depth, top)
-    suffixes = [np.full((len(prefixes), length - depth), grade) for grade in (0, top)]
+    length, max_grade = runs_image.length, runs_image.grades
+    if not has_more_runs(MAX_ALL_RUNS, length, max_grade):
+        return all_runs(length, max_grade)
+    depth = next((k for k in range(10, 0, -1) if not has_more_runs(1024, k, max_grade)), 1)
+    prefixes = all_runs(depth, max_grade)
+    suffixes = [np.full((len(prefixes), length - depth), grade) for grade in (0, max_grade)]
     runs = [np.hstack([prefixes, suffix]) for suffix in suffixes]
     rank, grid = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
     start, stop = (edges.ravel() for edges in np.meshgrid(grid, grid))
     is_inside = (rank >= start[:, None]) & (rank < stop[:, None])
-    runs += [is_inside.astype(np.int64) * grade for grade in range(1, top + 1)]
+    runs += [is_inside.astype(np.int64) * grade for grade in range(1, max_grade + 1)]
     rng = np.random.default_rng(0)
     is_relevant = rng.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
-    runs.append(is_relevant * rng.integers(1, top + 1, is_relevant.shape))
+    runs.append(is_relevant * rng.integers(1, max_grade + 1, is_relevant.shape))
     return np.unique(np.vstack(runs), axis=0)
 
 
@@ -129,9 +130,10 @@ def distribution_chart(
 ) -> alt.ConcatChart:
     """Draw each value of a measure against the proportions of runs and of values up to it.
 
-    The interval-scaled version of a measure maps each value to the proportion of values. The curve
-    of values is a straight line if and only if the measure has equal steps; its distance from the
-    grey line is the effect of interval scaling. The curve of runs shows which values are common.
+    The interval-scaled version of a measure maps each value to the proportion of the other values
+    that are lower. The curve of values is a straight line if and only if the measure has equal
+    steps; its distance from the grey line is the effect of interval scaling. The curve of runs
+    shows which values are common.
 
     Parameters
     ----------
@@ -171,8 +173,8 @@ def distribution_chart(
         for length in sizes
     ]
     description = (
-        "Values of measures against the proportion of all runs, and of all distinct values, that"
-        " are not higher; the distinct values of an interval scale lie on the straight line."
+        "Values of measures against the proportion of all runs that are not higher, and of other"
+        " values that are lower; the distinct values of an interval scale lie on the straight line."
     )
     return theme.apply_theme(alt.concat(*panels, columns=len(sizes), description=description))
 
@@ -187,8 +189,8 @@ def _add_cutoff(measure: str | Measure, length: int) -> str | Measure:
 def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
     table = accumulate_proportions(runs_image)
     low, high = table["value"][0], table["value"][-1]
-    top = runs_image.measure.info.range[1]
-    ends = [min(0.0, low), top if np.isfinite(top) else high]
+    max_value = runs_image.measure.info.range[1]
+    ends = [min(0.0, low), max_value if np.isfinite(max_value) else high]
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
     x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
@@ -250,7 +252,7 @@ def _format_count(count: int) -> str:
 SPACING_WIDTH, SPACING_HEIGHT = 200, 380
 MAX_LISTED_RUNS = 4096  # maximum number of runs that are listed by value
 
-LINE, PER_LINE, MAX_LINES = 11, 4, 3
+LINE_HEIGHT, RUNS_PER_LINE, MAX_LINES = 11, 4, 3
 """Height of a line of a label in pixels, runs per line, and maximum number of lines."""
 
 
@@ -273,11 +275,8 @@ def spacing_chart(
         One or several measures; the keys of a mapping are their titles.
     length
         Number of ranks of the runs.
-    grades
-        Highest grade.
-    judgments
-        The topic's judgments, as for :func:`cranfield.image`; by default N relevant documents for
-        runs of length N.
+    grades, judgments
+        As for :func:`distribution_chart`.
     columns
         Number of panels side by side.
 
@@ -336,9 +335,9 @@ def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
 def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     values = list_runs_by_value(runs_image)
     lowest, highest = float(values["value"][0]), float(values["value"][-1])
-    top, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
-    top = max(top if np.isfinite(top) else highest, low + 1e-9)
-    scale = alt.Scale(domain=[low, top], nice=False, zero=False)
+    max_value, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
+    max_value = max(max_value if np.isfinite(max_value) else highest, low + 1e-9)
+    scale = alt.Scale(domain=[low, max_value], nice=False, zero=False)
 
     def to_x(position: int) -> alt.XDatum:
         return alt.XDatum(
@@ -359,11 +358,11 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
         y=to_y("value").title("value").axis(grid=False, domain=False),
         tooltip=theme.make_tips("value", "count:Q", "runs:N"),
     )
-    labels = theme.start_chart(_make_labels(values, low, top))
+    labels = theme.start_chart(_make_labels(values, low, max_value))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
     leaders = leaders.encode(x=to_x(12), x2=alt.X2Datum(27), y=to_y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
-    text = labels.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
+    text = labels.mark_text(align="left", baseline="middle", lineHeight=LINE_HEIGHT, **font)
     text = text.encode(x=to_x(30), y=to_y("first line"), text="label:N")
     return alt.LayerChart(
         layer=[line, leaders, marks, text],
@@ -383,23 +382,25 @@ def _describe_steps(runs_image: Image) -> str:
     return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 
 
-def _make_labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
+def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataFrame:
     """Label each value with its runs, moved so that labels do not overlap."""
     runs_of_values = values["runs"].to_list()
     value = values["value"].to_numpy()
-    height = (value - low) / (top - low) * SPACING_HEIGHT
+    height = (value - low) / (max_value - low) * SPACING_HEIGHT
     subset = np.arange(len(value))
     for max_lines in (MAX_LINES, 1):
         label = [_write_label(runs, max_lines) for runs in runs_of_values]
         n_lines = np.array([text.count("\n") + 1 for text in label])
-        size = LINE * n_lines.astype(np.float64)
-        if size.sum() <= SPACING_HEIGHT + LINE:
+        size = LINE_HEIGHT * n_lines.astype(np.float64)
+        if size.sum() <= SPACING_HEIGHT + LINE_HEIGHT:
             break
     else:
         subset = _select_labels(height, size)
-    position = theme.space_out(height[subset], size[subset], -LINE / 2, SPACING_HEIGHT + LINE / 2)
-    first_line = position + LINE * (n_lines[subset] - 1) / 2
-    unit = (top - low) / SPACING_HEIGHT
+    position = theme.space_out(
+        height[subset], size[subset], -LINE_HEIGHT / 2, SPACING_HEIGHT + LINE_HEIGHT / 2
+    )
+    first_line = position + LINE_HEIGHT * (n_lines[subset] - 1) / 2
+    unit = (max_value - low) / SPACING_HEIGHT
     return pl.DataFrame(
         {
             "value": value[subset],
@@ -412,7 +413,7 @@ def _make_labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
 
 def _write_label(runs: Sequence[str], max_lines: int) -> str:
     """Write runs in lines; if there are too many, the last entry is the number of further runs."""
-    per_line = max(1, (5 * PER_LINE) // (len(runs[0]) + 1))
+    per_line = max(1, (5 * RUNS_PER_LINE) // (len(runs[0]) + 1))
     entries = list(runs)
     if len(entries) > per_line * max_lines:
         n_written = max(1, per_line * max_lines - 1)

@@ -78,7 +78,7 @@ MAX_POINTS = 40  # maximum number of pairs that are also drawn as points
 
 
 @theme.declare_chart("p-values", "DiscriminativePower")
-def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
+def asl_chart(power: DiscriminativePower, *, max_pvalue: float = 0.15) -> alt.LayerChart:
     """Draw the sorted p-values of each measure: the lower the curve, the higher the power.
 
     Pairs left of the point where a curve crosses the line of the significance level are
@@ -88,13 +88,13 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     ----------
     power
         A result of :func:`discriminative_power`.
-    largest
+    max_pvalue
         Largest p-value on the axis, above 0 and up to 1.
 
     Raises
     ------
     PolicyError
-        For an invalid largest p-value.
+        For an invalid `max_pvalue`.
 
     Notes
     -----
@@ -110,32 +110,32 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     >>> len(chart.to_dict()["layer"])
     4
     """
-    if not isinstance(largest, Real) or not 0 < largest <= 1:
-        raise PolicyError(f"largest must be a p-value above 0 and up to 1, got {largest!r}")
-    pairs = power.n_systems * (power.n_systems - 1) // 2
+    if not isinstance(max_pvalue, Real) or not 0 < max_pvalue <= 1:
+        raise PolicyError(f"max_pvalue must be a number above 0 and up to 1, got {max_pvalue!r}")
+    n_pairs = power.n_systems * (power.n_systems - 1) // 2
     curves = power.curves
-    # The x axis ends at the last rank with a p-value up to `largest`, and each curve at its first
-    # p-value above `largest`.
-    is_on_axis = pl.col("p") <= largest
+    # The x axis ends at the last rank with a p-value up to the maximum, and each curve at its first
+    # p-value above the maximum.
+    is_on_axis = pl.col("p") <= max_pvalue
     last_rank = int(curves.filter(is_on_axis)["rank"].max() or 0)
-    end = min(max(last_rank, 2), pairs)
-    visible = curves.filter(
+    end = min(max(last_rank, 2), n_pairs)
+    visible_rows = curves.filter(
         (pl.col("rank") <= is_on_axis.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
-    rank = alt.X("rank:Q").title(f"rank of the pair by p-value, of {pairs:,} pairs")
+    rank = alt.X("rank:Q").title(f"rank of the pair by p-value, of {n_pairs:,} pairs")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
-        theme.start_chart(select_points(visible, end))
-        .mark_line(clip=True, point=pairs <= MAX_POINTS, strokeWidth=1.75)
+        theme.start_chart(select_points(visible_rows, end))
+        .mark_line(clip=True, point=n_pairs <= MAX_POINTS, strokeWidth=1.75)
         .encode(
             x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
-            y=pvalue.scale(domain=[0, largest], nice=False),
+            y=pvalue.scale(domain=[0, max_pvalue], nice=False),
             tooltip=theme.make_tips("measure:N", "rank:Q", "p"),
             **theme.encode_colours("measure", power.summary["measure"].to_list()),
         )
     )
     layers: list[alt.Chart] = [line]
-    if power.alpha <= largest:
+    if power.alpha <= max_pvalue:
         level = theme.start_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(
             y="p:Q"
         )
@@ -148,12 +148,12 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     return theme.combine_layers(*layers, width=ASL_WIDTH, height=320)
 
 
-def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
-    """Select the first and last point of each measure in each of `columns` intervals of ranks."""
+def select_points(curves: pl.DataFrame, end: int, n_intervals: int = 2 * ASL_WIDTH) -> pl.DataFrame:
+    """Select the first and last point of each measure in each of `n_intervals` ranges of ranks."""
     rank = pl.col("rank")
-    with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
+    points = curves.with_columns((rank * n_intervals // max(end, 1)).alias("interval"))
     is_end = (rank == rank.min()) | (rank == rank.max())
-    return with_column.filter(is_end.over("measure", "column")).drop("column")
+    return points.filter(is_end.over("measure", "interval")).drop("interval")
 
 
 SIDE = 260  # width and height of a panel, whose axes have the same scale, in pixels
@@ -165,11 +165,11 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     """Draw score and rank of each system with all judgments, and without its unique documents.
 
     The unique documents of a system are those that only its team (or run, if each team has one run)
-    contributed to the pool; their judgments are removed. Points on the line did not change. Points
-    below the line have a lower score or, in the panel of ranks, where rank 1 is at the top, a worse
-    rank. Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how many runs
-    of the team contributed, unless runs were excluded one by one. Systems without a score are not
-    drawn.
+    contributed to the pool; their judgments are removed. Systems on the line did not change.
+    Systems below the line have a lower score or, in the panel of ranks, where rank 1 is at the top,
+    a worse rank. Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how
+    many runs of the team contributed, unless runs were excluded one by one. Systems without a score
+    are not drawn.
 
     Parameters
     ----------
@@ -294,10 +294,10 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     title = "proportion of the pool's relevant documents"
     documents_panel = _draw_pooling(study.documents, "of pool", title, channels)
     panels = [documents_panel.properties(title="Relevant documents")]
-    judged = study.documents["method", "budget", "judged"]
+    counts = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
-        points = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
+        points = rows.join(counts, on=["method", "budget"], nulls_equal=True, maintain_order="left")
         panel = _draw_pooling(points, quantity, QUANTITIES[quantity], channels)
         panels.append(panel.properties(title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
@@ -314,13 +314,13 @@ def _draw_pooling(
     columns = {"value": value, "low": value - spread, "high": value + spread}
     frame = rows.select("method", "budget", "judged", **columns)
     full_pool, budgets = frame.tail(1), frame.head(-1)
-    judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
-    judged = judged.axis(format="~s", tickCount=5)
+    x = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
+    x = x.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
     tip = theme.make_tips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
     rule = theme.start_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
-    panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, channels, tip) + rule
+    panel: alt.LayerChart = theme.draw_bands(budgets, x, y, channels, tip) + rule
     return panel.properties(width=300, height=240)
 
 
@@ -361,12 +361,12 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     frame = pl.concat(
         _tabulate_study(study, name) for study, name in zip(all_studies, names, strict=True)
     )
-    topics, pairs = all_studies[0].n_topics, all_studies[0].n_pairs
+    n_topics, n_pairs = all_studies[0].n_topics, all_studies[0].n_pairs
     titles = {
-        "significant": ("Significant pairs", f"pairs, of {pairs:,}"),
-        "tau": (f"Agreement with the ranking by all {topics} topics", "Kendall's tau"),
+        "significant": ("Significant pairs", f"pairs, of {n_pairs:,}"),
+        "tau": (f"Agreement with the ranking by all {n_topics} topics", "Kendall's tau"),
         "confirmed": (
-            f"Significant pairs of all {topics} topics that a sample confirms",
+            f"Significant pairs of all {n_topics} topics that a sample confirms",
             "proportion",
         ),
     }
@@ -377,8 +377,8 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     tip = theme.make_tips("measure:N", "topics:Q", "mean", format=".3~f")
     panels = []
     for quantity, (title, unit) in titles.items():
-        upper = alt.Undefined if quantity == "significant" else 1
-        mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
+        max_value = alt.Undefined if quantity == "significant" else 1
+        mean = alt.Y("mean:Q").title(unit).scale(domainMax=max_value, clamp=True)
         options = {"width": 240, "height": 200, "title": title}
         rows = frame.filter(quantity=quantity)
         panels.append(theme.draw_bands(rows, size, mean, channels, tip, **options))
@@ -430,7 +430,7 @@ def _tabulate_study(study: Stability, name: str) -> pl.DataFrame:
     )
 
 
-WIDTH, HEIGHT, ROW, LINE = 420, 300, 15, 15
+WIDTH, HEIGHT, ROW_HEIGHT, NAME_HEIGHT = 420, 300, 15, 15
 """Width and height of a chart, height of a row, and of the name of a line, in pixels."""
 
 TAU_KINDS = {
@@ -488,7 +488,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     low, high = _find_tau_domain(frame["tau"])
     finite_rows = frame.drop_nulls().filter(pl.col("tau").is_not_nan())
     line_ends = finite_rows.group_by("measure").last().sort("tau", "measure")
-    sizes = [LINE] * line_ends.height
+    sizes = [NAME_HEIGHT] * line_ends.height
     unit = (high - low) / HEIGHT
     heights = theme.space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
     labels = line_ends.with_columns(pl.Series("position", heights * unit + low))
@@ -598,7 +598,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     ).with_columns(pl.col("version").replace_strict(VERSION_LABELS))
     shapes = zip(theme.COLOURS, ("circle", "diamond"), strict=False)
     channels = theme.encode_markers(
-        "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="both measures"
+        "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="version"
     )
     dots = theme.start_chart(points).mark_point(filled=True, size=60, opacity=1)
     tip = theme.make_tips("pair:N", "version:N", "tau")
@@ -606,7 +606,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         bars.encode(y=y, x=x, x2="interval:Q"),
         dots.encode(y=y, x="tau:Q", tooltip=tip, **channels),
         width=WIDTH,
-        height=ROW * len(pairs),
+        height=ROW_HEIGHT * len(pairs),
         description=f"Kendall's tau between pairs of measures on runs of length {length}, and"
         " between their interval-scaled versions.",
     )

@@ -64,7 +64,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     names = inputs.make_labels(topic_scores.systems)
     boxes, outliers = inputs.summarise_boxes(topic_scores, names)
     step, _ = theme.size_rows(len(names))
-    title = inputs.make_title(topic_scores, after="of a topic")
+    title = inputs.make_title(topic_scores, suffix="of a topic")
     y = theme.encode_rows("system", names, labelPadding=6)
 
     def to_x(field: str) -> alt.X:
@@ -310,7 +310,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     def draw_triangle(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
         verdicts = {str(code): word for code, word in VERDICTS.items()}
-        top = theme.encode_columns(
+        column_axis = theme.encode_columns(
             "column", columns, "compared with", size, domain=False, orient="top"
         )
         base = (
@@ -323,7 +323,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
-            .encode(y=theme.encode_rows("row", rows, "system", size), x=top)
+            .encode(y=theme.encode_rows("row", rows, "system", size), x=column_axis)
         )
         tiles = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
@@ -416,8 +416,8 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     texts = (points if len(points) <= MAX_NAMES else front).group_by(
         "amount", "mean", maintain_order=True
     )
-    smallest, largest = points["amount"].min(), points["amount"].max()
-    is_log = 0 < smallest <= largest / MIN_RATIO  # type: ignore[operator]
+    min_cost, max_cost = points["amount"].min(), points["amount"].max()
+    is_log = 0 < min_cost <= max_cost / MIN_RATIO  # type: ignore[operator]
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
     mean = inputs.make_title(costs)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))

@@ -54,8 +54,8 @@ class SharedData(alt.InlineData):
         return self
 
 
-def declare_chart(name: str, result_class: str) -> Callable[[Function], Function]:
-    """Declare the name of a chart and the class of its subject.
+def declare_chart(name: str, subject: str) -> Callable[[Function], Function]:
+    """Declare the name and the subject of a chart: a class, `measures` or `a length`.
 
     The registry of charts reads the declaration from the source, so the function is unchanged.
     """
@@ -65,8 +65,8 @@ def declare_chart(name: str, result_class: str) -> Callable[[Function], Function
 def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> SharedData:
     """Embed a table without Altair's limit of 5,000 rows; non-finite numbers become null."""
     floats = pl.selectors.float()
-    finite = pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
-    return SharedData(values=pl.DataFrame(rows).with_columns(finite).to_dicts())
+    finite_values = pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
+    return SharedData(values=pl.DataFrame(rows).with_columns(finite_values).to_dicts())
 
 
 def start_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
@@ -150,8 +150,8 @@ def draw_bands(
 
 def apply_theme(chart: Chart) -> Chart:
     """Apply the common theme, and make notebooks show the chart without a network."""
-    untyped: Any = chart
-    configured: Chart = untyped.configure(
+    untyped_chart: Any = chart
+    configured_chart: Chart = untyped_chart.configure(
         background="white",
         font=FONT,
         # Space for names in a wider replacement font.
@@ -173,7 +173,7 @@ def apply_theme(chart: Chart) -> Chart:
         ),
         title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),
     )
-    return show_offline(configured)
+    return show_offline(configured_chart)
 
 
 def show_offline(chart: Chart) -> Chart:
@@ -221,8 +221,8 @@ def make_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
 
 def encode_columns(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
     """Return the channel with a column for each name, in this order."""
-    upright = make_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
-    return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=upright)
+    vertical_axis = make_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
+    return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=vertical_axis)
 
 
 def encode_rows(
@@ -346,5 +346,5 @@ def space_out(
         return x
     offsets = np.concatenate(([0.0], np.cumsum((s[1:] + s[:-1]) / 2)))
     low_end, high_end = low + s[0] / 2, high - s[-1] / 2 - offsets[-1]
-    shifted = np.asarray(isotonic_regression(x - offsets).x, dtype=np.float64)
-    return np.asarray(np.clip(shifted, low_end, max(low_end, high_end)) + offsets)
+    shifted_positions = np.asarray(isotonic_regression(x - offsets).x, dtype=np.float64)
+    return np.asarray(np.clip(shifted_positions, low_end, max(low_end, high_end)) + offsets)

@@ -262,7 +262,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     title = inputs.make_title(topic_scores)
     # If there is not enough space for all topics, some labels are omitted.
     axis: dict[str, Any] = {"orient": "top", "labelOverlap": False if has_all_labels else "greedy"}
-    easiest_first = [topics[k] for k in order]
+    topic_labels = [topics[k] for k in order]
     legend = alt.Legend(title=title, gradientLength=max(60, min(height * len(names), 240)))
     # Viridis is perceptually uniform and colour-blind safe.
     colour = alt.Color("score:Q", legend=legend).scale(
@@ -275,7 +275,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     counts = f"{inflect(len(names), 'system')}, {inflect(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=theme.encode_columns(
-            "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **axis
+            "topic", topic_labels, "topic, easiest first", topic_size, domain=False, **axis
         ),
         y=theme.encode_rows("system", names, "system, best first", size),
         color=colour,
@@ -288,8 +288,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
-        f" easiest topic is {easiest_first[0]} with a mean of {topic_means[order[0]]:.4g}, the"
-        f" hardest is {easiest_first[-1]}.",
+        f" easiest topic is {topic_labels[0]} with a mean of {topic_means[order[0]]:.4g}, the"
+        f" hardest is {topic_labels[-1]}.",
     )
     return theme.apply_theme(chart)
 
@@ -325,14 +325,14 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
             f" {type(table).__name__}"
         )
     has_score = ~np.isnan(table.residuals)
-    residuals, fitted = table.residuals[has_score], table.fitted[has_score]
-    n = residuals.size
-    if n < 2:
-        raise CranfieldError(f"expected at least two residuals, got {n}")
+    residuals, fits = table.residuals[has_score], table.fitted[has_score]
+    n_residuals = residuals.size
+    if n_residuals < 2:
+        raise CranfieldError(f"expected at least two residuals, got {n_residuals}")
     order = np.argsort(residuals, kind="stable")
     # Blom's approximation to the expected order statistics.
-    normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
-    frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
+    quantiles = ndtri((np.arange(1, n_residuals + 1) - 0.375) / (n_residuals + 0.25))
+    frame = pl.DataFrame({"fitted": fits[order], "residual": residuals[order], "normal": quantiles})
     residual = alt.Y("residual:Q", title="residual")
     points = theme.start_chart(frame).mark_point(
         filled=True, size=12, opacity=0.4, color=theme.COLOURS[0], aria=False
@@ -340,15 +340,17 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     zero = theme.start_chart({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
     variances = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
     deviation = float(residuals.std())
-    line = theme.start_chart({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
+    line = theme.start_chart(
+        {"normal": quantiles[[0, -1]], "residual": quantiles[[0, -1]] * deviation}
+    )
     line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
     quantile = alt.X("normal:Q", title="quantile of a normal distribution")
     normality = points.encode(x=quantile, y=residual) + line
     panel_size: dict[str, Any] = {"width": 300, "height": 300}
     description = (
-        f"Two scatter plots of {n:,} residuals of the model {table.model}: against the fitted"
-        " scores, and against the quantiles of a normal distribution with a line for normal errors"
-        f" of standard deviation {deviation:.4g}."
+        f"Two scatter plots of {n_residuals:,} residuals of the model {table.model}: against the"
+        " fitted scores, and against the quantiles of a normal distribution with a line for normal"
+        f" errors of standard deviation {deviation:.4g}."
     )
     return theme.apply_theme(
         alt.hconcat(

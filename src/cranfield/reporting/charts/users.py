@@ -29,7 +29,7 @@ def clicks_by_rank_chart(
     """Draw the proportion of shown results that are clicked, by rank and variant.
 
     Several clicks on a result count as one. The bands are Wilson's confidence intervals for
-    independent pages; if users view several pages, the bands are slightly too narrow.
+    independent pages; if users view several pages, the bands are too narrow.
 
     Parameters
     ----------
@@ -101,14 +101,16 @@ def clicks_by_rank_chart(
 
 
 @theme.declare_chart("perplexity", "ModelEvaluation")
-def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
+def perplexity_chart(
+    evaluation: ModelEvaluation, *, is_conditional: bool = False
+) -> alt.LayerChart:
     """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin toss.
 
     Parameters
     ----------
     evaluation
         Result of :func:`cranfield.online.evaluate_models`.
-    conditional
+    is_conditional
         Whether probabilities are conditional on the clicks on previous results.
 
     Examples
@@ -121,7 +123,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     >>> sorted({row["model"] for row in rows})
     ['RCTR', 'UBM']
     """
-    kind = "conditional perplexity" if conditional else "perplexity"
+    kind = "conditional perplexity" if is_conditional else "perplexity"
     names = make_labels(evaluation.names)
     ranks = evaluation.ranks
     models = np.repeat(np.array(names, dtype=object), ranks.height // len(names)).tolist()
@@ -169,7 +171,7 @@ MARKERS = {
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its confidence interval.
 
-    If the sample ratio test fails, there are no verdicts, and the chart shows lifts without
+    If there is a sample ratio mismatch, there are no verdicts, and the chart shows lifts without
     intervals, in grey.
 
     Parameters

@@ -75,21 +75,22 @@ def compute_scaling(
     with_effect: bool = True,
 ) -> Scaling:
     """Determine the scale of a measure and, if `with_effect`, the effect of interval scaling."""
-    declared = ""
+    declared_scale = ""
     if comparison is not None and comparison.measure_scale is not None:
         is_by_user = comparison.scores.scale_source == "user"
-        declared = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
+        declared_scale = f"{comparison.measure_scale}{', by the user' if is_by_user else ''}"
     if measure is None:
         reason = "scale unknown: not a measure of cranfield"
-        return Scaling(declared, "", reason, None, reason)
+        return Scaling(declared_scale, "", reason, None, reason)
     max_grade = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    computed, reason = _compute_scale(measure, max_grade)
+    computed_scale, reason = _compute_scale(measure, max_grade)
     effect: ScalingEffect | str = "not requested"
     if with_effect:
         effect = _compare_scaled(measure, comparison, evaluation, options)
-    if not declared:
-        declared = str(measure.scale if evaluation is None else measure.find_grade_scale(max_grade))
-    return Scaling(declared, computed, reason, differs_by_topic(measure), effect)
+    if not declared_scale:
+        scale = measure.scale if evaluation is None else measure.find_grade_scale(max_grade)
+        declared_scale = str(scale)
+    return Scaling(declared_scale, computed_scale, reason, differs_by_topic(measure), effect)
 
 
 def _compute_scale(measure: Measure, max_grade: int) -> tuple[str, str]:
@@ -113,7 +114,7 @@ def _compare_scaled(
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
 ) -> ScalingEffect | str:
-    """Compare systems by the interval-scaled version; return the reason if that is impossible."""
+    """Compare systems by the interval-scaled version, or return the reason why not."""
     if isinstance(measure, Interval):
         return "it is already interval-scaled"
     if comparison is None:
@@ -157,15 +158,16 @@ def _compare_scaled(
 
 COVERAGE_MEASURES = ("Judged", "Unjudged")  # by which systems are not compared
 
-NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
+COVERAGE_REASON = "it measures coverage by judgments, not the quality of a ranking"
 MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # of notes on missing scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeasurePart:
-    """A measure on the page; `overall` is the compared statistic of each system, if compared.
+    """A measure on the page, with its scores, and its comparison or the reason why it has none.
 
-    `comparison_reason` is the reason why a comparison is missing.
+    `overall` has the compared statistic of each system or, without a comparison, the statistic of
+    the measure.
     """
 
     name: str
@@ -173,7 +175,7 @@ class MeasurePart:
     scores: Scores
     overall: Floats
     meaning: Meaningfulness | None
-    comparison_reason: str
+    no_comparison_reason: str
     assumptions: Assumptions | None
     scaling: Scaling
 
@@ -301,14 +303,14 @@ def _make_part(
     with_scaling: bool,
 ) -> MeasurePart:
     measure = _find_measure(item.measure, evaluation)
-    scores, comparison, comparison_reason = _compare_item(item, measure, options)
+    scores, comparison, no_comparison_reason = _compare_item(item, measure, options)
     return MeasurePart(
         name=name,
         measure=measure,
         scores=scores,
         overall=_choose_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
-        comparison_reason=comparison_reason,
+        no_comparison_reason=no_comparison_reason,
         assumptions=None if comparison is None else check_residuals(comparison),
         scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=with_scaling),
     )
@@ -332,7 +334,7 @@ def _compare_item(
     if isinstance(item, PairwiseComparison):
         return item.scores, item, ""
     if measure is not None and measure.name in COVERAGE_MEASURES:
-        return item, None, NO_QUALITY
+        return item, None, COVERAGE_REASON
     if len(item.systems) < 2:
         return item, None, "there is only one system"
     try:

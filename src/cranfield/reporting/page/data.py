@@ -32,7 +32,7 @@ def encode_array(values: NDArray[Any]) -> str:
 
 
 def compute_tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
-    """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
+    """Compute Kendall's tau of all pairs of measures; NaN unless all overall scores are finite."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     tau = np.full((len(parts), len(parts)), np.nan)
     for i, x in enumerate(values):
@@ -84,7 +84,7 @@ def count_overall_decimals(part: MeasurePart) -> int:
 
 def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     by_topic = part.scores.average_shards()
-    easiest = argsort_best(
+    topic_order = argsort_best(
         round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
     )
     with np.errstate(invalid="ignore"):
@@ -101,11 +101,11 @@ def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, 
         "overall": encode_array(part.overall),
         "overallName": part.overall_name,
         "scores": encode_array(scores),
-        "easiest": [rows[k] for k in easiest],
+        "easiest": [rows[k] for k in topic_order],
         "boxes": encode_array(boxes.select("low", "q1", "median", "q3", "high").to_numpy().T),
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.missing_notes),
-        "refused": part.comparison_reason,
+        "refused": part.no_comparison_reason,
         "comparison": None if part.meaning is None else _make_comparison_data(part.meaning),
     }
 
@@ -162,8 +162,8 @@ def _encode_bounds(comparison: PairwiseComparison) -> dict[str, str]:
 
 def _encode_mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
     """Return intervals around means, and whether they are for differences from the best."""
-    best = int(comparison.order[0])
-    bounds = None if comparison.baselines else comparison.find_mean_bounds(best)
+    best_system = int(comparison.order[0])
+    bounds = None if comparison.baselines else comparison.find_mean_bounds(best_system)
     if bounds is None:
         return None
     low, high = map(encode_array, bounds)
@@ -199,7 +199,8 @@ def _make_baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
 def select_initial_pair(contents: PageContents) -> tuple[int, int]:
     """Select the best system, and the best that is significantly different, or else the second.
 
-    With a baseline, the pair is the best other system and the first baseline.
+    With a baseline, the pair is the best other system and the first baseline; without a comparison,
+    the first two systems.
     """
     comparison = contents.parts[0].comparison
     if comparison is None:
@@ -207,8 +208,8 @@ def select_initial_pair(contents: PageContents) -> tuple[int, int]:
     order = comparison.order.tolist()
     if comparison.baselines:
         baseline = comparison.systems.index(comparison.baselines[0])
-        others = (k for k in order if comparison.systems[k] not in comparison.baselines)
-        return next(others), baseline
-    best = order[0]
-    is_different = comparison.to_matrix(comparison.is_significant().astype(float))[best] == 1
-    return best, next((k for k in order if is_different[k]), order[1])
+        other_systems = (k for k in order if comparison.systems[k] not in comparison.baselines)
+        return next(other_systems), baseline
+    best_system = order[0]
+    is_different = comparison.to_matrix(comparison.is_significant().astype(float))[best_system] == 1
+    return best_system, next((k for k in order if is_different[k]), order[1])

@@ -78,13 +78,13 @@ def render_experiment(
     )
 
 
-def _write_answer(report: ExperimentReport, j: int) -> str:
+def _write_answer(report: ExperimentReport, variant_index: int) -> str:
     """Write a sentence on the effects of a variant."""
-    name, control = make_label(report.variants[j + 1]), make_label(report.control)
+    name, control = make_label(report.variants[variant_index + 1]), make_label(report.control)
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
-        verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        remarks = [describe_loss(report, k, j, report.margins[k])]
+        verdict, lift = report.verdicts[k][variant_index], report.lift[k, variant_index]
+        remarks = [describe_loss(report, k, variant_index, report.margins[k])]
         if np.isfinite(lift) and verdict in {"better", "worse"}:
             remarks.insert(0, f"{lift:+.1%}")
         elif verdict == "not worse":
@@ -101,10 +101,10 @@ def _write_answer(report: ExperimentReport, j: int) -> str:
         for verdict, phrase in phrases.items()
         if verdict in metrics
     ]
-    undecided = join_names(metrics.get("undecided", []), None)
+    undecided_metrics = join_names(metrics.get("undecided", []), None)
     if not parts:
-        return f"No significant difference between {name} and {control} on {undecided}."
-    remark = f"; no significant difference on {undecided}" if undecided else ""
+        return f"No significant difference between {name} and {control} on {undecided_metrics}."
+    remark = f"; no significant difference on {undecided_metrics}" if undecided_metrics else ""
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
@@ -124,7 +124,7 @@ def _draw_look_charts(
 def _make_segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
     """Return tables of segments, each with the indices of its columns of text."""
     frames = {
-        "Tests that effects are the same at all levels of a segment": report.interactions,
+        "Tests of equal effects at all levels of a segment": report.interactions,
         "Effects at each level of a segment": report.segments,
     }
     tables = []
@@ -132,13 +132,13 @@ def _make_segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int
         if frame is None or not frame.height:
             continue
         names = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-        left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+        left_columns = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
         # Lifts are percentages, as in the table of metrics.
         lifts = {name: frame[name].to_list() for name in frame.columns if name.startswith("lift")}
         percentages = frame.with_columns(
             pl.Series(name, ["" if x is None or not np.isfinite(x) else f"{x:+.2%}" for x in lift])
             for name, lift in lifts.items()
         )
-        table = tabulate_frame(percentages, title, left=left)
+        table = tabulate_frame(percentages, title, left=left_columns)
         tables.append((table, [frame.columns.index(name) for name in names]))
     return tables

@@ -32,9 +32,9 @@ def escape(value: object) -> Html:
 
 def format_name(name: str) -> Html:
     """Return a name as HTML that may break at any character and is cut after some lines."""
-    escaped = escape(make_label(name))
-    title = f' title="{escaped}"' if len(make_label(name)) > MAX_UNTITLED_LENGTH else ""
-    return Html(f'<span class="name"{title}>{escaped}</span>')
+    escaped_name = escape(make_label(name))
+    title = f' title="{escaped_name}"' if len(make_label(name)) > MAX_UNTITLED_LENGTH else ""
+    return Html(f'<span class="name"{title}>{escaped_name}</span>')
 
 
 def make_label(name: str) -> str:

@@ -121,8 +121,8 @@ def _arrange_differences(comparison: PairwiseComparison) -> SystemValues:
 
 
 def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
-    best = int(comparison.order[0])
-    bounds = comparison.find_mean_bounds(best)
+    best_system = int(comparison.order[0])
+    bounds = comparison.find_mean_bounds(best_system)
     low, high = bounds or (comparison.means, comparison.means)
     is_top = [False] * len(comparison.systems)
     if comparison.alternative == "two-sided":
@@ -147,7 +147,7 @@ def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValue
         styles=["top" if is_member else "" for is_member in is_top],
         note=note,
         meanings={"top": "not significantly different from the best"},
-        band=None if bounds is None else (float(low[best]), float(high[best])),
+        band=None if bounds is None else (float(low[best_system]), float(high[best_system])),
     )
 
 

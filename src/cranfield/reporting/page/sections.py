@@ -18,7 +18,12 @@ from cranfield.base.arrays import argsort_best, is_best_value
 from cranfield.base.errors import make_file_error
 from cranfield.base.text import capitalise, inflect, sanitise
 from cranfield.base.version import __version__
-from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents, remove_advice
+from cranfield.reporting.page.contents import (
+    COVERAGE_REASON,
+    MeasurePart,
+    PageContents,
+    remove_advice,
+)
 from cranfield.reporting.page.data import count_overall_decimals
 from cranfield.reporting.page.html import Html, escape, format_name, make_label, make_sentence
 from cranfield.reporting.summary import (
@@ -49,16 +54,16 @@ def describe_coverage(contents: PageContents) -> list[str]:
         return ["The report is based on scores: unjudged, missing and tied documents are unknown."]
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     proportions = [row.unjudged_at_10 for row in rows]
-    worst = int(np.argmax(proportions))
-    bases = judged.recall_base()
+    worst_index = int(np.argmax(proportions))
+    n_relevant = judged.recall_base()
     lines = [
-        f"Relevant documents by topic: {int(bases.min())} to {int(bases.max())}, on average"
-        f" {float(bases.mean()):.1f}."
+        f"Relevant documents by topic: {int(n_relevant.min())} to {int(n_relevant.max())}, on"
+        f" average {float(n_relevant.mean()):.1f}."
     ]
     if max(proportions) > 0:
         is_condensed = judged.policies.unjudged == "condensed"
         treatment = "they are removed" if is_condensed else "they count as not relevant"
-        note = f", most in {make_label(rows[worst].system)} ({proportions[worst]:.1%})"
+        note = f", most in {make_label(rows[worst_index].system)} ({proportions[worst_index]:.1%})"
         lines.append(
             f"Of the documents in the top 10, {float(np.mean(proportions)):.1%} are unjudged on"
             f" average{note if len(rows) > 1 else ''}; {treatment}."
@@ -85,9 +90,9 @@ def list_warnings(contents: PageContents) -> list[str]:
     evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
     notes = [*map(remove_advice, evaluation_notes)]
     notes += [
-        f"{make_label(part.name)} is not compared: {part.comparison_reason}"
+        f"{make_label(part.name)} is not compared: {part.no_comparison_reason}"
         for part in parts
-        if part.comparison_reason not in ("", NO_QUALITY)
+        if part.no_comparison_reason not in ("", COVERAGE_REASON)
     ]
     lines, common_lines = separate_shared_lines(
         {make_label(part.name): part.missing_notes for part in parts if part.meaning}
@@ -109,7 +114,7 @@ def make_baseline_head(comparison: PairwiseComparison) -> str:
 def list_answer_lines(part: MeasurePart) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
-        return [f"{_describe_best(part)} Systems are not compared: {part.comparison_reason}."]
+        return [f"{_describe_best(part)} Systems are not compared: {part.no_comparison_reason}."]
     comparison = part.meaning.comparison
     meaning_lines = [write_verdict(part.meaning), *map(make_sentence, part.meaning.lines()[1:])]
     return [
@@ -146,13 +151,13 @@ def _describe_best(part: MeasurePart) -> str:
     if len(part.scores.systems) == 1:
         return f"{make_label(names[0])} scores {score} on {make_label(part.name)}."
     all_systems = inflect(len(values), "system")
-    best = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
+    line = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
     has_score = ~np.isnan(part.scores.values)
     if (has_score == has_score[:, :1]).all():
-        return best
+        return line
     n_topics = np.count_nonzero(has_score.reshape(*has_score.shape[:2], -1).any(axis=2), axis=0)
     sizes = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
-    return f"{best} Systems have scores on different topics: {sizes} per system."
+    return f"{line} Systems have scores on different topics: {sizes} per system."
 
 
 def write_verdict(meaning: Meaningfulness) -> str:
@@ -190,16 +195,16 @@ def describe_best_judge(result: object) -> str:
     if not isinstance(result, JudgeComparison):
         return ""
     column = result.statistics.index("alpha")
-    best = int(argsort_best(result.values[:, column])[0])
+    judge = int(argsort_best(result.values[:, column])[0])
     tables = result.values, result.low, result.high
-    alpha, low, high = (float(table[best, column]) for table in tables)
+    alpha, low, high = (float(table[judge, column]) for table in tables)
     sizes = f"{inflect(len(result.judges), 'judge')} on {inflect(len(result.topics), 'topic')}"
     if np.isnan(alpha):
         return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
-        f"Of {sizes}, {make_label(result.judges[best])} agrees best with people: Krippendorff's"
+        f"Of {sizes}, {make_label(result.judges[judge])} agrees best with people: Krippendorff's"
         f" alpha {alpha:.3f}{interval}."
     )
 
@@ -218,12 +223,12 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
         verdicts = list_verdicts(comparison)
-        top = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
+        cell = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
     elif comparison.alternative == "two-sided":
-        top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
+        cell = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
     else:
-        top = ""
-    return [best_systems, top, pairs, invariant]
+        cell = ""
+    return [best_systems, cell, pairs, invariant]
 
 
 def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:

@@ -19,11 +19,11 @@ Positions = Callable[[Floats | float], Floats]  # a function from values to posi
 def map_range(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
-    def place(values: Floats | float) -> Floats:
+    def to_position(values: Floats | float) -> Floats:
         fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
         return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
-    return place
+    return to_position
 
 
 def choose_ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
@@ -88,8 +88,8 @@ def draw_bars(
 ) -> Html:
     """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
     values = np.where(np.isfinite(values), values, np.nan)
-    finite = values[np.isfinite(values)]
-    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+    finite_values = values[np.isfinite(values)]
+    low, high = finite_values.min(initial=0.0), finite_values.max(initial=0.0)
     bounds = widen_range(low, high, MAX_TICKS) if low < high else widen_range(-1.0, 1.0, MAX_TICKS)
     short_names = [shorten_name(sanitise(name), MAX_LETTERS, 0) for name in names]
     sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
@@ -115,8 +115,8 @@ def _lay_out_bars(
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
         offset, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
-        position = map_range(*bounds, bottom, top)
-        texts = [make_text(format_tick(v), left - 7, float(position(v)) + 4, "end") for v in marks]
+        place = map_range(*bounds, bottom, top)
+        texts = [make_text(format_tick(v), left - 7, float(place(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             x = left + pitch * (k + 0.5) + 4
             texts.append(make_text(names[k], x, bottom + 8, "end", is_vertical=True))
@@ -124,26 +124,28 @@ def _lay_out_bars(
         width, pitch, left, top = 350.0, 15.0, label_length, 24.0
         bottom = top + pitch * len(names)
         offset, thickness, height = top + 2, pitch - 4, bottom + 4
-        position = map_range(*bounds, left, width - 12)
-        texts = [make_text(format_tick(v), float(position(v)), top - 8) for v in marks]
+        place = map_range(*bounds, left, width - 12)
+        texts = [make_text(format_tick(v), float(place(v)), top - 8) for v in marks]
         texts += [
             make_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
         ]
-    zero = float(position(0.0))
+    zero = float(place(0.0))
     # Path commands along and across a bar.
     along, across = "Vh" if is_vertical else "Hv"
 
-    def draw_rule(at: float) -> str:
-        return f"M{left:g} {at:.1f}H{width:g}" if is_vertical else f"M{at:.1f} {top:g}V{bottom:g}"
+    def draw_rule(position: float) -> str:
+        if is_vertical:
+            return f"M{left:g} {position:.1f}H{width:g}"
+        return f"M{position:.1f} {top:g}V{bottom:g}"
 
     bars = []
-    for k, end in enumerate(position(values).tolist()):
+    for k, end in enumerate(place(values).tolist()):
         start = offset + pitch * k
         corner = f"{start:.1f} {zero:.1f}" if is_vertical else f"{zero:.1f} {start:.1f}"
         bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(draw_rule, position(marks).tolist())),
+        "grid": "".join(map(draw_rule, place(marks).tolist())),
         "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
         "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
         "zero": draw_rule(zero),

@@ -325,12 +325,12 @@ def test_an_anonymous_team_is_marked_and_hides_no_other_record(tmp_path: Path) -
     write_site(campaign, tmp_path / "public")
     check_pages(tmp_path / "public")
     board = read(tmp_path / "public/adhoc/index.html").shown
-    n_hidden = sum(run.team == "delft" for run in campaign.registry.submissions("adhoc"))
+    n_hidden = sum(run.team == "delft" for run in campaign.registry.list_submissions("adhoc"))
     # Once for each run, and once in the table of teams.
     assert board.count("team 01 anonymous") == n_hidden + 1
     assert board.count("anonymous") == n_hidden + 1
     records = read(tmp_path / "public/history.html").shown
-    n_runs = len(campaign.registry.submissions("adhoc"))
+    n_runs = len(campaign.registry.list_submissions("adhoc"))
     assert f" of {n_runs - n_hidden} runs" in records
     assert f"{n_hidden} runs of anonymous teams are excluded" in records
 
@@ -426,7 +426,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     site = tmp_path / "public"
     write_site(campaign, site)
     pages = check_pages(site)
-    runs = campaign.registry.submissions("adhoc")
+    runs = campaign.registry.list_submissions("adhoc")
     assert len(pages) == 5 + len(runs)
     released = campaign.folder / "releases/adhoc-1/data"
     assert (site / "adhoc/report.html").read_bytes() == (released / "report.html").read_bytes()
@@ -446,7 +446,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     assert f"{len(grades)} judgments, {n_relevant} of relevant documents" in page.shown
     assert b"canary" not in b"".join(contents(site).values())
     [one] = read_releases(campaign.folder / "releases")
-    [kept] = campaign.registry.releases()
+    [kept] = campaign.registry.list_releases()
     assert one.manifest_sha256 == kept.manifest
     shown = collect_task_data(one)
     found = cf.compare(one.scores[shown.measure])

@@ -143,7 +143,7 @@ class Table:
         return [[as_cell(value) for value in row] for row in self.rows]
 
     def get_mark_widths(self) -> list[int]:
-        """Return the width of the longest mark of each column."""
+        """Return the width of the longest mark (letters after a number) of each column."""
         rows = self.to_cells()
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 

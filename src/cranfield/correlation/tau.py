@@ -79,7 +79,7 @@ def _match_items(x: Any, y: Any) -> Ints | slice:
 
 
 def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of sets and of items; the comparisons of a slice with all items fit a cache."""
+    """Yield slices of sets and of items, whose comparisons with all items fit into the cache."""
     block_sets = max(1, BLOCK_SIGNS // max(1, n_items * n_items))
     block_rows = max(1, BLOCK_SIGNS // max(1, n_items * min(block_sets, n_sets)))
     for start in range(0, n_sets, block_sets):

@@ -61,7 +61,7 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
     another transformation. Randomised tests use the same random numbers for all powers.
 
     Source: the definition of a meaningful statement in Ferrante, Ferro and Fuhr (2021), section
-    2.4. The powers are not from a paper.
+    2.4. The choice of powers is our own.
 
     Examples
     --------

@@ -518,7 +518,7 @@ def _warn_of_query_ids(keys: pl.DataFrame, source: str) -> None:
         pair = f"{quote(misordered['previous'][0])} before {quote(misordered['query'][0])}"
         warn(
             f"{source}: queries are numbered in order of appearance, which contradicts the numbers"
-            f" in their ids ({pair}); sort the rows, or number the queries from 1"
+            f" in their ids ({pair}); sort the rows by these numbers, or number queries from 1"
         )
 
 

@@ -365,7 +365,7 @@ def _describe_variances(table: AnovaTable, component: str, reduction: float) -> 
 @register_test(
     "independent-replicates",
     fit=lambda values: fit_independent_replicates(values)[1],
-    error="two-way ANOVA error of topic means over replicates",
+    error="error of the two-way ANOVA of means over replicates",
     allows_unequal_variances=True,
     **REPLICATES,
 )

@@ -54,7 +54,7 @@ def test_metadata_that_cannot_be_read_name_their_line(tmp_path: Path) -> None:
     assert faults(tmp_path, "tag: a\nb: *x")[0] == (
         "metadata-yaml",
         3,
-        "ir_metadata: is not valid YAML: alias 'x' is not supported",
+        "ir_metadata: is not valid YAML: alias 'x' is not supported; write the value in its place",
     )
 
 

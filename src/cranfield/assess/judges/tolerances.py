@@ -110,7 +110,7 @@ def decide_verdict(low: float | None, high: float | None, tolerance: float, comp
 def compute_required_topics(
     half_width: float, n_topics: int, distance: float, level: float
 ) -> int | None:
-    r"""Compute the number of topics at which the half-width of a t interval is below a distance.
+    r"""Compute the number of topics for which the half-width of a t interval is below `distance`.
 
     It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation
     that gives this half-width for `n_topics` topics; None if T exceeds a million.

@@ -69,7 +69,9 @@ class Order(Result):
     name: ClassVar[str] = "documents"
     columns: ClassVar[Columns] = {
         **Pool.columns,
-        "place": Column("Position of the document in the order of its topic, from 1."),
+        "place": Column(
+            "Position of the document among those of its topic in the judging order, from 1."
+        ),
         "grade": Column("Grade of the document; null if unjudged."),
     }
 

@@ -191,8 +191,10 @@ def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                tables = f"expected tables of version {VERSION}, got {version}"
-                raise InputError(f"was written by a newer cranfield: {tables}", source=str(path))
+                expected = (
+                    f"expected a registry of version {VERSION}, got {version}; update cranfield"
+                )
+                raise InputError(f"was written by a newer cranfield: {expected}", source=str(path))
             if version < VERSION:
                 raise InputError("is not the registry of a campaign", source=str(path))
             yield connection

@@ -347,7 +347,7 @@ def make_options(
     group: str = "",
     **changes: Any,
 ) -> tuple[declaring.Decorator, ...]:
-    """Make options of the parameters of a public function, with changes to some.
+    """Make command-line options from the parameters of a public function.
 
     The function may be a method, a dataclass with its fields, or the command itself, for options
     that the library does not have. In `names`, `as=view` makes the parameter `view` the option

@@ -109,7 +109,8 @@ class _Loader(yaml.BaseLoader):
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             raise _UnsupportedYamlError(
-                f"alias {quote(event.anchor)} is not supported", event.start_mark
+                f"alias {quote(event.anchor)} is not supported; write the value in its place",
+                event.start_mark,
             )
         if self.nodes > MAX_NODES:
             raise _UnsupportedYamlError(
@@ -256,7 +257,7 @@ VALUE_TYPES = (
     | dict.fromkeys(_list_paths(_INTEGER_PATHS), "an integer")
     | dict.fromkeys(PRIMAD_COMPONENTS, "a mapping")
 )
-"""Type of the value by path; other paths may have any value."""
+"""Type of the value at each path of keys; the value at any other path may have any type."""
 
 
 def convert_value(path: str, value: Any) -> Any:

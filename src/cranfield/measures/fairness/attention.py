@@ -114,7 +114,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group; return rows, whose grade is the group, and the sums."""
+    """Sum values by cell and group; return rows with the group as grade, and their sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)

@@ -185,8 +185,8 @@ class FalsePositives(Study):
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
             f" {worst_names}: {format_percent(max_rate)}.",
-            f"{subject} {'have' if len(tests_above) > 1 else 'has'} a rate significantly above"
-            f" {self.alpha:g} (95% confidence interval).",
+            f"{subject} {'have' if len(tests_above) > 1 else 'has'} an error rate"
+            f" significantly above {self.alpha:g} (95% confidence interval).",
             f"Sample: {inflect(self.repeats, 'repeat')}.",
         )
 

@@ -109,7 +109,7 @@ def sample_ratio(
     Raises
     ------
     PolicyError
-        For weights that do not sum to 1 or lack a variant, a single variant, or a count that is not
+        For a single variant, weights that lack a variant or do not sum to 1, or a count that is not
         an integer of at least 0.
     CranfieldError
         If there are no units.
@@ -240,7 +240,10 @@ class ExperimentReport(Result):
             "by": Column("Day or segment.", key=True),
             "level": Column("Day, or value of the segment, such as `mobile`.", key=True),
             "units": Column("Number of units."),
-            "p": Column("p-value of the test of the sample ratio; NaN for few units.", pvalue=True),
+            "p": Column(
+                "p-value of the test of the sample ratio; NaN if there are too few units.",
+                pvalue=True,
+            ),
             "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),
         },
         "segments": {

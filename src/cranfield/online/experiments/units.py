@@ -545,7 +545,8 @@ def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
     rows = pl.DataFrame({units.kind: units.ids})
     times = rows.join(first_times, on=units.kind, how="left", maintain_order="left")["time"]
     if times.null_count():
-        raise InputError("an analysis at several looks requires times", source=units.source)
+        reason = "an analysis at several looks requires the time of each unit"
+        raise InputError(reason, source=units.source)
     order = np.argsort(times.to_numpy(), kind="stable")
     ids = None if units.ids is None else units.ids.gather(order)
     codes, columns = units.variant_codes[order], units.columns[order]

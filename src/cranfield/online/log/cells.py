@@ -35,7 +35,7 @@ class ColumnKind(ValueKind):
     is_required: bool = False  # Whether a missing value is an error
 
     def to_expression(self, name: str, dtype: pl.DataType, n_formats: int | None = None) -> pl.Expr:
-        """Return the conversion of a column by the first `n_formats` formats; None means all."""
+        """Convert a column by the first `n_formats` formats, or by all if that is None."""
         column = pl.col(name)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column, dtype = column.cast(pl.String), pl.String()

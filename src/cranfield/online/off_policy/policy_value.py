@@ -539,7 +539,7 @@ def compute_pseudoinverse_weights(
     .. math:: 1 + \frac{m(m-1)}{m-L} \left(\frac BL - \frac Lm\right)
         + (m-1)\left(A - \frac BL\right)
 
-    without the middle term if m = L, and m A - L + 1 if a list may repeat an action.
+    without the middle term if m = L. If a list may repeat an action, it is m A - L + 1.
     """
     rows = logged.rows
     probability = logged.get_column("target_probability", "the pseudoinverse estimator (PI)")

@@ -348,7 +348,7 @@ class Walk:
         return joined_counts
 
     def append_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
-        """Return the values of all ranks down to `rank`, by the state after it.
+        """Return the values of all ranks down to `rank`, by the state after `rank`.
 
         `counts_by_state` has the values down to the previous rank.
         """

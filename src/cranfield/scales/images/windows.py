@@ -195,7 +195,7 @@ def make_runs_error(walk: Walk) -> TooManyRunsError:
 
 
 WINDOW_SIZE = 2**20
-"""Approximate number of sums of a window."""
+"""Approximate number of sums that are held in memory at a time, a window."""
 MARK_SPACING = 2**12
 """Number of sums between two marks (values with a stored rank)."""
 MAX_WIDTH = 2**61

@@ -72,7 +72,7 @@ INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
         (UNTYPED.significance.fit_simulator, [MEANS * 5], {}, ["shrinkage", "df"]),
         (UNTYPED.significance.standardise, [scores()], {}, ["slope", "centre"]),
         (UNTYPED.significance.studentised_range_sf, [3.5], {"n_groups": 3}, ["df"]),
-        (UNTYPED.judge(RUN, QRELS).binary, [], {}, ["rel"]),
+        (UNTYPED.judge(RUN, QRELS).binarise, [], {}, ["rel"]),
     ],
 )
 @pytest.mark.parametrize("value", [True, float("nan")])

@@ -62,8 +62,8 @@ def test_every_form_says_the_same(tmp_path: Path) -> None:
 def test_judgments_of_each_worker() -> None:
     judgments = {"ann": read_qrels({"q1": {"d1": 1}}), "bob": {"q1": {"d1": 0, "d2": 1}}}
     labels = read_labels(judgments)
-    assert labels.to_ratings().tolist()[0] == [1, 0]
-    assert np.isnan(labels.to_ratings()[1, 0])
+    assert labels.make_ratings().tolist()[0] == [1, 0]
+    assert np.isnan(labels.make_ratings()[1, 0])
     assert labels.counts.toarray().tolist() == [[1, 1], [0, 1]]
 
 
@@ -109,7 +109,7 @@ def test_repeats() -> None:
     kept = read_labels(rows, repeats="keep")
     assert (len(kept), kept.n_repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
     with pytest.raises(PolicyError, match="one label per worker and pair"):
-        kept.to_ratings()
+        kept.make_ratings()
 
 
 def test_missing_grades(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class Labels(Result):
     >>> labels = read_labels([("q1", "d1", "ann", 1), ("q1", "d1", "bob", 0)])
     >>> labels
     Labels(2 labels of 1 pair by 2 workers, grades 0, 1)
-    >>> labels.to_ratings()
+    >>> labels.make_ratings()
     array([[1., 0.]])
     """
 
@@ -141,7 +141,7 @@ class Labels(Result):
         entries = np.ones(len(self), dtype=np.int64), (self.pair, self.level)
         return csr_array(entries, shape=(len(self.docs), self.grades.size))
 
-    def to_ratings(self) -> Floats:
+    def make_ratings(self) -> Floats:
         """Return the grade that each worker gave to each pair; NaN without a label.
 
         Shape (pairs, workers).

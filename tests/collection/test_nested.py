@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,13 @@ def test_a_run_without_documents() -> None:
     assert cf.evaluate({"p": {}}, {"p": {"a": 1}}, "AP")["AP"].values.tolist() == [[0.0]]
     many = {"p": {f"d{k}": k for k in range(40)}}
     assert cf.evaluate({"p": {}}, many, "AP")["AP"].values.tolist() == [[0.0]]
+
+
+def test_a_file_whose_rankings_are_all_empty(tmp_path: Path) -> None:
+    path = tmp_path / "empty.json"
+    path.write_text('[{"query_id": "q1", "docs": []}]')
+    run = cf.read_run(path)
+    assert (run.topics, len(run)) == (("q1",), 0)
 
 
 @settings(max_examples=25)

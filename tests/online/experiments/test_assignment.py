@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.base.errors import PolicyError
 from cranfield.online.experiments.design import HASHES, Experiment, check_assignment, hash_fnv1a
 
 # Of GrowthBook's kits (MIT), cases.json of its SDKs: seed, value, hash; and of MD5 by hand.
@@ -93,3 +94,10 @@ def test_hashes_are_uniform_and_experiments_independent() -> None:
 def test_units_may_be_numbers() -> None:
     assert Experiment("e").assign([]).len() == 0
     assert Experiment("e").assign(np.array([1, 2])).equals(Experiment("e").assign(["1", "2"]))
+
+
+@pytest.mark.parametrize("hash", ["growthbook-1", "growthbook-2"])
+def test_coverage_is_a_proportion(hash: str) -> None:
+    with pytest.raises(PolicyError, match="traffic must be a proportion.* got 0.2 to 0.8"):
+        Experiment("e", hash=hash, traffic=(0.2, 0.8))
+    assert Experiment("e", hash=hash, traffic=(0.2, 0.8), layer="l").assign(["1", "2"]).len() == 2

@@ -780,7 +780,8 @@ def _refuse_swapped_columns(
     scores: Floats, ranks: NDArray[np.int32] | None, rows: _InputRows
 ) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
-    if not _is_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
+    is_empty = not scores.size
+    if is_empty or not _is_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
     codes = rows.codes[by_score]

@@ -150,6 +150,9 @@ class Experiment:
         if not 0 <= start < stop <= 1:
             reason = "traffic must start below its end, both from 0 to 1"
             raise PolicyError(f"{reason}, got {start:g} to {stop:g}")
+        if self.hash != "md5" and self.layer is None and start > 0:
+            reason = f"with hash={self.hash!r} and no layer, traffic must be a proportion"
+            raise PolicyError(f"{reason}, the coverage, got {start:g} to {stop:g}")
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -201,7 +204,7 @@ class Experiment:
             is_inside = np.ones(len(variant_index), dtype=bool)
         elif self.hash != "md5" and self.layer is None:
             covered_ends = ends - proportions + stop * proportions
-            is_inside = (start == 0) & (hashes < covered_ends[variant_index])
+            is_inside = hashes < covered_ends[variant_index]
         else:
             salt = f"{self.name}/traffic" if self.layer is None else self.layer
             is_md5 = self.hash == "md5"

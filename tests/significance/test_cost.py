@@ -213,7 +213,9 @@ def test_refusals(tmp_path: Any, rows: str, message: str) -> None:
 
 def test_no_complete_topic() -> None:
     scores = cf.Scores(np.array([[0.1, np.nan], [np.nan, 0.2]]), ("1", "2"), ("a", "b"))
-    with pytest.raises(cf.CranfieldError, match="no topic has a score of every system"):
+    with pytest.raises(
+        cf.CranfieldError, match="expected a topic with scores of all systems with a cost"
+    ):
         cf.cost_effectiveness(scores, {"a": 1, "b": 2})
 
 

@@ -156,7 +156,7 @@ def test_collections() -> None:
     np.testing.assert_allclose(first.adjusted_pvalues, second.adjusted_pvalues)
     np.testing.assert_allclose(first.pooled.estimate, -second.pooled.estimate)
     assert "note: lower scores of gain are better" in str(second)
-    with pytest.raises(PolicyError, match="only in 'two'"):
+    with pytest.raises(PolicyError, match="only for 'two'"):
         cf.significance.meta_analysis({"one": parts["one"], "two": turned["two"]})
 
 

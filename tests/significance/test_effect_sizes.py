@@ -176,6 +176,15 @@ def test_edges(kind: str) -> None:
     assert str(same).startswith(KINDS[kind].title)
 
 
+def test_scores_without_residuals_have_no_interval() -> None:
+    # The residuals of 0.1 and 0.2 differ from 0 by rounding.
+    result = effect_sizes({"a": [0.1, 0.1, 0.1], "b": [0.2, 0.2, 0.2]}, kind="anova")
+    [(_, _, _, effect, low, high)] = result.rows.rows()
+    assert effect == -np.inf
+    assert np.isnan([low, high]).all()
+    assert len(result.notes) == 1
+
+
 def test_factors_where_nothing_varies() -> None:
     for test in ("anova-1", "anova-2"):
         table = compare(np.full((5, 3), 0.3), test=test).anova

@@ -138,9 +138,9 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
         return AVOIDED, "a single test, of one pair by one measure, needs no correction"
     alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
     correction = CORRECTIONS[inputs.first_comparison.correction]
-    measures, family = inflect(n_families, "measure"), "measures"
+    text, family = inflect(n_families, "measure"), "measures"
     if correction.name == "none":
-        problem = f"{n_tests:,} tests ({measures}) without correction"
+        problem = f"{n_tests:,} tests ({text}) without correction"
         n_families, family = n_tests, "tests"
     elif n_families == 1:
         return (
@@ -149,7 +149,7 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
             f" {inputs.first_comparison.title}",
         )
     else:
-        problem = f"the correction is within each of {measures}, not over all {n_tests:,} tests"
+        problem = f"the correction is within each of {text}, not over all {n_tests:,} tests"
     if correction.controls == "FDR":
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
     return MADE, (
@@ -180,8 +180,8 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
     for label, comparison in inputs.label_comparisons():
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
-        pairs = inflect(len(comparison), "pair")
-        text = f"{label}{len(rows)} of {pairs} without a significant difference"
+        pairs_text = inflect(len(comparison), "pair")
+        text = f"{label}{len(rows)} of {pairs_text} without a significant difference"
         low, high = (bounds[rows] for bounds in comparison.interval)
         half_widths = (high - low) / 2
         is_finite = np.isfinite(half_widths)
@@ -211,8 +211,8 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
-    topics = inflect(inputs.first_comparison.n_topics, "topic")
-    return MADE, f"systems are compared on one set of {topics}, which supports no general claim"
+    text = inflect(inputs.first_comparison.n_topics, "topic")
+    return MADE, f"systems are compared on one set of {text}, which supports no general claim"
 
 
 def _check_unjudged(inputs: _ChecklistInput) -> Decision:
@@ -227,14 +227,14 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
     differences = np.abs(proportions[comparison.first] - proportions[comparison.second])
     k = int(differences.argmax())
     n_above = int(exceeds_unjudged_difference(differences).sum())
-    systems = " and ".join(
+    systems_text = " and ".join(
         f"{sanitise(comparison.systems[system])} {proportions[system]:.1%}"
         for system in (comparison.first[k], comparison.second[k])
     )
     return (MADE if n_above else AVOIDED), (
         "the proportion of unjudged documents in the top 10 differs by more than"
         f" {MAX_UNJUDGED_DIFFERENCE:g} in {n_above:,} of {inflect(len(comparison), 'pair')};"
-        f" largest difference: {systems}"
+        f" largest difference: {systems_text}"
     )
 
 
@@ -245,9 +245,9 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
         # Rank 1 is the best, so mean ranks and scores may have different directions.
         advantage = comparison.difference * (-1 if comparison.lower_is_better else 1)
         is_second_better = advantage < 0
-        better = np.where(is_second_better, comparison.second, comparison.first)
-        worse = np.where(is_second_better, comparison.first, comparison.second)
-        leads = scores.values[:, better] - scores.values[:, worse]
+        better_systems = np.where(is_second_better, comparison.second, comparison.first)
+        worse_systems = np.where(is_second_better, comparison.first, comparison.second)
+        leads = scores.values[:, better_systems] - scores.values[:, worse_systems]
         leads *= np.where(advantage == 0, 0, -1 if scores.lower_is_better else 1)
         if not (leads < 0).any():
             findings.append(f"{label}no system loses a topic to a system with a worse {mean}")
@@ -256,8 +256,8 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
         wins, losses, ties = (int((np.sign(leads[:, k]) == sign).sum()) for sign in (1, -1, 0))
         findings.append(
             f"{label}largest loss despite a better {mean}:"
-            f" {sanitise(scores.systems[better[k]])} loses {-leads[topic, k]:.4f} to"
-            f" {sanitise(scores.systems[worse[k]])} on topic"
+            f" {sanitise(scores.systems[better_systems[k]])} loses {-leads[topic, k]:.4f} to"
+            f" {sanitise(scores.systems[worse_systems[k]])} on topic"
             f" {sanitise(scores.topics[topic])}, and wins {inflect(wins, 'topic')}, loses"
             f" {losses:,}, ties {ties:,}"
         )
@@ -265,9 +265,9 @@ def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
-    systems = inflect(len(inputs.first_comparison.systems), "system")
+    systems_text = inflect(len(inputs.first_comparison.systems), "system")
     names = ", ".join(map(sanitise, inputs.first_comparison.baselines))
-    scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
+    scope = f"{systems_text}, baseline {names}" if names else f"all pairs of {systems_text}"
     best_baselines = [
         f"; {sanitise(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
         for label, comparison in inputs.label_comparisons()
@@ -468,12 +468,12 @@ def checklist(scores: Any, **options: Any) -> Checklist:
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
-    """Return the notes, except on scales; the measure precedes notes of some comparisons only."""
+    """Return the notes, except on scales; notes of some comparisons only begin with the measure."""
     comparisons = inputs.comparisons
     return tuple(
         dict.fromkeys(
             note
-            if name in note or all(note in each.notes for each in comparisons.values())
+            if name in note or all(note in other.notes for other in comparisons.values())
             else f"{sanitise(name)}: {note}"
             for name, comparison in comparisons.items()
             for note in comparison.notes

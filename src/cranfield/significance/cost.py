@@ -73,7 +73,7 @@ class CostEffectiveness(TableResult):
     lower_is_better
         Whether lower scores of the measure are better.
     notes
-        Notes on excluded systems, topics and columns.
+        Notes on excluded systems, topics, columns and values, and on how scores are averaged.
     """
 
     name: ClassVar[str] = "costs"
@@ -103,9 +103,8 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        sizes = f"Pareto fronts over {inflect(self.n_topics, 'topic')}"
-        better = f"{direction} scores and lower costs are better"
-        title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
+        text = f"Pareto fronts over {inflect(self.n_topics, 'topic')}; {direction} scores"
+        title = f"{self.measure or 'scores'} and cost: {text} and lower costs are better"
         if self.n_topics < 2:
             return [title, "front proportions require at least two topics"]
         max_standard_error = 0.5 / np.sqrt(self.resamples)
@@ -201,7 +200,7 @@ def cost_effectiveness(
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{inflect(n_incomplete, 'topic')} excluded, as a score is missing")
     if not is_complete.any():
-        raise CranfieldError("no topic has a score of every system with a cost")
+        raise CranfieldError("expected a topic with scores of all systems with a cost, got none")
     if topic_scores.aggregate != "mean":
         aggregate = topic_scores.aggregate
         notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table uses means")

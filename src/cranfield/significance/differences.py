@@ -31,7 +31,7 @@ class Pairs:
     values: Floats  # shape (topics, systems); NaN marks a missing score
     first: Indices  # index of a system, by pair
     second: Indices
-    by_shard: Floats | None = None  # scores by (topic, system, shard), if `values` are their means
+    shard_scores: Floats | None = None  # by topic, system and shard; `values` are their means
 
     def __len__(self) -> int:
         return int(self.first.size)
@@ -46,7 +46,7 @@ class Pairs:
 
     @property
     def scores(self) -> Floats:
-        return self.values if self.by_shard is None else self.by_shard
+        return self.values if self.shard_scores is None else self.shard_scores
 
     @property
     def is_complete(self) -> bool:
@@ -67,9 +67,9 @@ class Pairs:
         differences[np.abs(differences) <= self.rounding[:, None]] = 0.0
         return differences
 
-    def subtract(self, by_system: Floats) -> Floats:
+    def subtract(self, system_values: Floats) -> Floats:
         """Return the value of the first system minus the value of the second, by pair."""
-        return np.asarray(by_system[self.first] - by_system[self.second])
+        return np.asarray(system_values[self.first] - system_values[self.second])
 
     def compute_mean_differences(self, means: Floats) -> Floats:
         """Return the differences of means of systems, by pair; rounding errors become 0."""
@@ -153,22 +153,22 @@ def rank_rows(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     Neighbours that differ by at most `gap`, shape (rows,), are tied; t is the size of a group of
     ties. Infinities have rank 0.
     """
-    rows, n = ascending.shape
+    n_rows, n = ascending.shape
     position = np.arange(n)
     with np.errstate(invalid="ignore"):
         is_start = np.diff(ascending, axis=1) > gap[:, None]
     is_finite = np.isfinite(ascending)
-    starts = np.zeros((rows, n), dtype=np.intp)
+    starts = np.zeros((n_rows, n), dtype=np.intp)
     starts[:, 1:] = np.where(is_start, position[1:], 0)
     starts = np.maximum.accumulate(starts, axis=1)
-    ends = np.full((rows, n), n - 1, dtype=np.intp)
+    ends = np.full((n_rows, n), n - 1, dtype=np.intp)
     is_end = is_start | (is_finite[:, :-1] & ~is_finite[:, 1:])
     ends[:, :-1] = np.where(is_end, position[:-1], n - 1)
     ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    size = (ends - starts + 1).astype(np.float64)
-    ranks = np.where(is_finite, starts + ends + 2, 0).astype(np.float64)
-    tie_terms = np.where(is_finite, size**2 - 1, 0.0).sum(axis=1)
-    return ranks, tie_terms
+    group_sizes = (ends - starts + 1).astype(np.float64)
+    doubled_ranks = np.where(is_finite, starts + ends + 2, 0).astype(np.float64)
+    tie_terms = np.where(is_finite, group_sizes**2 - 1, 0.0).sum(axis=1)
+    return doubled_ranks, tie_terms
 
 
 def encode_scores(values: Floats) -> Indices:

@@ -77,8 +77,8 @@ def _solve_noncentrality(
         with np.errstate(divide="ignore", invalid="ignore"):
             new_root = root + (quantile - target) / density
         is_inside = (new_root > low) & (new_root < high)
-        halved = np.where(quantile == target, root, (low + high) / 2)
-        new_root = np.where(is_inside, new_root, halved)
+        fallback_root = np.where(quantile == target, root, (low + high) / 2)
+        new_root = np.where(is_inside, new_root, fallback_root)
         step, root = np.abs(new_root - root), new_root
         if (step <= 1e-13 * (1 + np.abs(root))).all():
             break
@@ -165,7 +165,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class EffectKind(NamedTuple):
-    """A kind of effect size."""
+    """Title, standardiser and accuracy of a kind of effect size."""
 
     title: str
     standardiser: str

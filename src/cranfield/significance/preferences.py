@@ -237,7 +237,7 @@ def compare_preferences(
             values = np.where(orders == OPEN, 0.0, orders)
         else:
             prefer = PREFERENCES[name]
-            values = np.array([prefer(by_system[first], by_system[second]) for by_system in ranks])
+            values = np.array([prefer(r[first], r[second]) for r in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = compute_binomial_pvalues(wins, losses)
         counts = wins, losses, n_topics - wins - losses
@@ -328,8 +328,8 @@ class Corroboration(TableResult):
 
     def heading(self) -> list[str]:
         outcomes = self.rows["corroborated"].drop_nulls().to_list()
-        n_significant = inflect(len(outcomes), "significant pair")
-        verdict = f"{outcomes.count('yes')} of {n_significant} corroborated"
+        pairs_text = inflect(len(outcomes), "significant pair")
+        verdict = f"{outcomes.count('yes')} of {pairs_text} corroborated"
         if n_contradicted := outcomes.count("contradicted"):
             verdict += f", {n_contradicted} contradicted"
         return [
@@ -408,10 +408,10 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     )
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
-    names = make_pair_frame(comparison.systems, first, second, NAME_COLUMNS)
+    pair_rows = make_pair_frame(comparison.systems, first, second, NAME_COLUMNS)
     counts = n_better, n_worse, n_same, n_open
     columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
-    rows = append_values(names, Corroboration.columns, *columns)
+    rows = append_values(pair_rows, Corroboration.columns, *columns)
     return Corroboration(
         rows,
         str(measure),

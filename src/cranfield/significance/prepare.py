@@ -37,7 +37,7 @@ class PreparedScores:
     """Scores that a test can use."""
 
     scores: Scores  # after the policy for missing scores
-    notes: tuple[str, ...] = ()  # on excluded or selection scores
+    notes: tuple[str, ...] = ()  # on excluded, replaced or missing scores
 
     @cached_property
     def topic_scores(self) -> Floats:
@@ -119,12 +119,15 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
         isinstance(scores, Scores) and len(scores.systems) == 1
         for scores in scores_by_system.values()
     )
-    if not is_separate or len({scores.measure for scores in scores_by_system.values()}) > 1:
+    advice = f"to select a measure, use evaluation[{str(next(iter(mapping)))!r}]"
+    if not is_separate:
         raise PolicyError(
             "expected scores of one measure, or of one system for each name, got"
-            f" {list_some(map(str, mapping), 5)}; to select a measure, use"
-            f" evaluation[{str(next(iter(mapping)))!r}]"
+            f" {list_some(map(str, mapping), 5)}; {advice}"
         )
+    measures = dict.fromkeys(scores.measure or "unnamed" for scores in scores_by_system.values())
+    if len(measures) > 1:
+        raise PolicyError(f"expected scores of one measure, got {list_some(measures, 5)}; {advice}")
     return combine_systems(scores_by_system)
 
 
@@ -171,7 +174,6 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
 
 
 def _advise_on_missing(scores: Scores, info: TestInfo) -> str:
-    """Return the end of the error for missing scores."""
     if not info.is_paired:
         return "; missing='available' uses the available scores"
     if not scores.shards:
@@ -213,10 +215,10 @@ def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
     if not is_missing.any():
         return ()
     if scores.shards:
-        combinations = inflect(int(is_missing.all(axis=1).sum()), "combination")
-        return (f"{combinations} of topic and shard excluded, as no system has a score",)
-    missing_scores = inflect(int(is_missing.sum()), "missing score")
-    return (f"{missing_scores}: each system is compared by its available scores",)
+        combinations_text = inflect(int(is_missing.all(axis=1).sum()), "combination")
+        return (f"{combinations_text} of topic and shard excluded, as no system has a score",)
+    scores_text = inflect(int(is_missing.sum()), "missing score")
+    return (f"{scores_text}: each system is compared by its available scores",)
 
 
 def describe_replicates(scores: Scores) -> list[str]:
@@ -237,7 +239,7 @@ def find_baselines(
             f"a baseline must be the name or the index of a system, got {baselines!r}"
         ) from None
     if indices and len(indices) == len(systems):
-        raise PolicyError("all systems are baselines; at least one other system is required")
+        raise PolicyError("expected a system besides the baselines, got only baselines")
     return indices
 
 
@@ -367,8 +369,8 @@ def aggregate_clusters(
     >>> variants = Scores([[0.2], [0.4], [0.9]], topics=["1-a", "1-b", "2-a"], systems=["bm25"])
     >>> aggregate_clusters(variants, lambda label: label[0]).values.tolist()
     [[0.30000000000000004], [0.9]]
-    >>> of_row = {"1-a": "1", "1-b": "1", "2-a": "2"}
-    >>> aggregate_clusters(variants, of_row, weight="row").mean().tolist()
+    >>> cluster_of_row = {"1-a": "1", "1-b": "1", "2-a": "2"}
+    >>> aggregate_clusters(variants, cluster_of_row, weight="row").mean().tolist()
     [0.5]
     """
     check_choice("weight", weight, WEIGHTS)
@@ -409,9 +411,9 @@ def describe_clusters(scores: Scores) -> list[str]:
     settings = scores.settings.get("clusters")
     if settings is None:
         return []
-    sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
+    sizes_text = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
     weighting = "weighted so that each row counts the same, which suits tests of means only"
     if settings["weight"] == "cluster":
         weighting = "scored by their means, so that each cluster counts the same"
-    rows = inflect(settings["rows"], "row")
-    return [f"topics are clusters of rows ({rows}, {sizes} in each cluster), {weighting}"]
+    rows_text = inflect(settings["rows"], "row")
+    return [f"topics are clusters of rows ({rows_text}, {sizes_text} in each cluster), {weighting}"]

@@ -171,17 +171,17 @@ def power_of_published(
     names = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
-    values = compute_t_pvalue(t, df, alternative), effect, low, high
-    powers = _compute_power(effect, n_topics, alpha, alternative), needed, needed_at_bound
-    rows = append_values(names, PublishedPower.columns, *values, *powers)
-    unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
+    power_values = _compute_power(effect, n_topics, alpha, alternative), needed, needed_at_bound
+    values = compute_t_pvalue(t, df, alternative), effect, low, high, *power_values
+    rows = append_values(names, PublishedPower.columns, *values)
+    unreachable_rows = rows.filter(needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
         " is enough"
         if orient(effect, alternative) < 0
         else f"{name}: the power of {power:g} for this effect requires more than"
         f" {MAX_TOPICS:,} topics"
-        for name, effect in unreachable["name", "effect"].rows()
+        for name, effect in unreachable_rows["name", "effect"].rows()
     )
     return PublishedPower(rows, alpha, power, alternative, notes)
 

@@ -30,7 +30,7 @@ Fit = Callable[["Floats"], "SystemModel"]
 Corrector = Callable[["Outcome", "Pairs", "TestOptions"], "Outcome"]
 ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
 MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
-TOPIC_STATISTICS = ("mean", "sum", "geometric-mean", "median")  # compared statistics of scores
+TOPIC_STATISTICS = ("mean", "sum", "geometric-mean", "median")  # of topic scores, to compare
 MAX_RESAMPLES = 10**6  # the standard error of a p-value of .05 is then .0002
 RESAMPLES = 10_000  # default number of resamples of tests, corrections and intervals
 
@@ -89,7 +89,7 @@ class Correction:
     assumes_one_variance: bool = False  # one error variance for all pairs
     assumes_symmetry: bool = False  # differences are symmetric around their mean
     pools_errors: bool = False  # its statistic uses one standard error for all pairs
-    multiplies_pvalues: bool = False  # the smallest by (about) the number of pairs
+    multiplies_pvalues: bool = False  # the smallest one is multiplied by about the number of pairs
     is_random: bool = False  # draws random numbers
     symbol: str = ""  # of its own statistic; empty if it uses the statistic of the test
     heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`

@@ -244,23 +244,23 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, SystemModel]
             "independent-replicates requires several replicates of a system, got one of each;"
             " compare the systems with the test anova-2"
         )
-    cells = np.nanmean(values, axis=2)
-    n_topics, n_systems = cells.shape
+    cell_means = np.nanmean(values, axis=2)
+    n_topics, n_systems = cell_means.shape
     n_replicates = 1 / float((1 / counts).mean())
-    by_cell = fit_factorial(cells, "Topic", "System")
+    cell_table = fit_factorial(cell_means, "Topic", "System")
     terms = ("Topic", "System", "Topic:System")
-    ss_and_df = zip(n_replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
-    fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
+    ss_and_df = zip(n_replicates * cell_table.ss[:3], cell_table.df[:3], strict=True)
+    fitted = np.where(np.isnan(values), np.nan, cell_means[:, :, None])
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system)",
         dict(zip(terms, ss_and_df, strict=True)),
         (float(np.nansum((values - fitted) ** 2)), df_error),
         values=values,
         fitted=fitted,
-        means=by_cell.means,
+        means=cell_table.means,
     )
     ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
-    df = by_cell.df_error
+    df = cell_table.df_error
     table = table.with_f("System", compute_f(ms_system, ms_cell), df, n_topics * n_systems)
     table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df, n_topics * n_systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
@@ -277,7 +277,7 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, SystemModel]
             "Topic:System": (ms_cell - ms_error) / n_replicates,
             "Replicate": ms_error,
         },
-        sphericity=compute_sphericity(cells, table.get_f("System")[0]),
+        sphericity=compute_sphericity(cell_means, table.get_f("System")[0]),
         notes=tuple(notes),
     )
     counts_by_system = np.full(n_systems, float(n_topics))
@@ -384,8 +384,8 @@ def independent_replicates_test(pairs: Pairs, options: TestOptions) -> Outcome:
         \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
     source: Scheffé (1959), chapter 8; Voorhees, Samarov and Soboroff (2017), for replicates by
         shards
-    convention: It is two-way ANOVA of the mean of each topic and system over its replicates, and
-        with two systems the paired t-test of these means. Negative estimates of variances are
+    convention: The test is two-way ANOVA of the mean of each topic and system over its replicates,
+        and with two systems the paired t-test of these means. Negative estimates of variances are
         reported unchanged. With unequal numbers of replicates all cell means have equal weights,
         and sums of squares use the harmonic mean of the numbers.
     """

@@ -179,8 +179,8 @@ def draw_counts(
 def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Counts:
     """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
     counts = np.empty((resamples, n_topics), dtype=np.uint16)
-    for rows, drawn in draw_counts(make_stream(seed), resamples, n_topics):
-        counts[rows] = drawn
+    for rows, block_counts in draw_counts(make_stream(seed), resamples, n_topics):
+        counts[rows] = block_counts
     return counts
 
 
@@ -191,12 +191,12 @@ class CentredRows:
     the row, or below the error of rounding to integers.
     """
 
-    def __init__(self, centred: Floats, noise: Floats) -> None:
-        n = centred.shape[1]
-        self.scale = np.abs(centred).max(axis=1, initial=0.0)
+    def __init__(self, centred_rows: Floats, noise: Floats) -> None:
+        n = centred_rows.shape[1]
+        self.scale = np.abs(centred_rows).max(axis=1, initial=0.0)
         self.scale[self.scale == 0] = 1.0
         self.factor = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
-        scaled_rows = centred / self.scale[:, None]
+        scaled_rows = centred_rows / self.scale[:, None]
         relative_noise = noise / self.scale
         self.integers = np.rint(scaled_rows * self.factor)
         self.integer_squares = np.rint(scaled_rows**2 * self.factor)

@@ -65,8 +65,8 @@ class Risk(TableResult):
 
     def heading(self) -> list[str]:
         baseline = f", baseline {self.baseline}" if self.baseline else ""
-        sizes = f"{inflect(self.rows.height, 'system')}, {inflect(self.n_topics, 'topic')}"
-        return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
+        text = f"{inflect(self.rows.height, 'system')}, {inflect(self.n_topics, 'topic')}"
+        return [f"{text}{baseline}, alpha {self.alpha:g}"]
 
 
 def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) -> Risk:
@@ -123,7 +123,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     table = as_scores(scores).check_finite().average_shards()
     values = table.values
     if (missing := np.argwhere(np.isnan(values))).size:
-        raise CranfieldError(f"{table.describe_cell(missing[0])} has no score; risk requires all")
+        raise CranfieldError(f"{table.describe_cell(missing[0])} lacks a score that risk requires")
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:
@@ -132,9 +132,9 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
     n_topics = len(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
-        root = np.sqrt(expected)
-        residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
+        estimates = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
+        root = np.sqrt(estimates)
+        residuals = np.divide(values - estimates, root, out=np.zeros_like(values), where=root > 0)
     z_risk = (np.where(residuals < 0, 1.0 + float(alpha), 1.0) * residuals).sum(axis=0)
     geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / n_topics))
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}

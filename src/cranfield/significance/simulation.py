@@ -233,7 +233,7 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         fits.append((cross_loglike, loglike, leverage_sum / n_topics[:, 0], weights))
     cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
     best_fit, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
-    return FittedFamily("discrete kernel", *(values[best_fit, systems] for values in estimates))
+    return FittedFamily("discrete kernel", *(array[best_fit, systems] for array in estimates))
 
 
 _MAX_SCORES = 1 << 28  # scores in one draw, 2 GiB
@@ -343,7 +343,6 @@ class Simulator:
 
     @cached_property
     def _mean_correlation(self) -> float:
-        """Mean correlation of two systems, at least 0."""
         n_systems = self.normal_scores.shape[1]
         sum_of_pairs = float((self.normal_scores.sum(axis=1) ** 2).sum()) - n_systems
         return float(max(0.0, sum_of_pairs / max(1, n_systems * (n_systems - 1))))
@@ -369,10 +368,9 @@ class Simulator:
         """
         values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
-            systems = inflect(len(self.systems), "system")
             raise PolicyError(
-                f"means must be one number, or one number for each of {systems}; got an array of"
-                f" shape {values.shape}"
+                "means must be one number, or one number for each of"
+                f" {inflect(len(self.systems), 'system')}; got an array of shape {values.shape}"
             )
         targets = np.broadcast_to(values, self.means.shape)
         is_rise = targets > self.means
@@ -394,12 +392,12 @@ class Simulator:
         is_unchanged = targets == self.means
         cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
         new_means = _compute_means(self.points, cdf, self.is_discrete)
-        unreached = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
-        if unreached.size:
-            name = quote(self.systems[unreached[0]])
-            if unreached.size > 1:
-                name += f" and {inflect(unreached.size - 1, 'other system')}"
-            raise CranfieldError(f"scores of {name} cannot have the mean {targets[unreached[0]]:g}")
+        failures = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
+        if failures.size:
+            name = quote(self.systems[failures[0]])
+            if failures.size > 1:
+                name += f" and {inflect(failures.size - 1, 'other system')}"
+            raise CranfieldError(f"scores of {name} cannot have the mean {targets[failures[0]]:g}")
         return replace(self, cdf=cdf)
 
     def with_margin_of(self, system: str) -> Simulator:
@@ -546,9 +544,8 @@ def fit_simulator(
     score_table, _ = check_squarable(score_table).complete("error")
     values = score_table.values
     if len(values) < MIN_TOPICS:
-        n_topics = inflect(len(values), "topic")
         raise CranfieldError(
-            f"fitting distributions requires at least {MIN_TOPICS} topics, got {n_topics}"
+            f"fitting distributions requires at least {MIN_TOPICS} topics, got {len(values)}"
         )
     constants = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constants.size:

@@ -158,7 +158,7 @@ def summarise(
     if baseline is not None and len(topic_scores.systems) > 2:
         notes.append("p-values are uncorrected; use `compare` for corrected p-values")
     if n_missing := int(np.isnan(topic_scores.values).sum()):
-        notes.append(f"{inflect(n_missing, 'missing score')} excluded from means and wins")
+        notes.append(f"{inflect(n_missing, 'missing score')} excluded from means and comparisons")
         notes += _describe_common_topics(rows, baseline_name)
     if (aggregate := topic_scores.aggregate) != "mean":
         notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table shows means")
@@ -179,9 +179,9 @@ def _describe_common_topics(rows: pl.DataFrame, baseline: str | None) -> list[st
     counts = systems.filter("is_incomplete")["common"]
     if counts.is_empty():
         return []
-    n_topics_range = format_range(counts.to_numpy())
+    range_text = format_range(counts.to_numpy())
     return [
-        f"differences from {sanitise(baseline)} are over the {n_topics_range} topics on which both"
+        f"differences from {sanitise(baseline)} are over the {range_text} topics on which both"
         " systems have scores; they may not equal differences of the means in this table"
     ]
 
@@ -235,7 +235,6 @@ def _split_topics(
 def _summarise_topics(
     topic_scores: Scores, topics: Indices, baseline: int | None, confidence: float
 ) -> pl.DataFrame:
-    """Return the summary of each system over a group of topics."""
     values = topic_scores.values[topics]
     averages = Averages(values)
     n, mean, sd = averages.count_topics(), averages.mean(), averages.std()

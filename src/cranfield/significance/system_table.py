@@ -65,7 +65,7 @@ def read_system_table(
     )
     row_of = {system: k for k, system in enumerate(table.frame["system"])}
     if n_unknown := len(row_of.keys() - set(systems)):
-        n_rows = inflect(n_unknown, "row")
-        notes.append(f"{n_rows} of {table.source} ignored: systems without scores")
+        text = inflect(n_unknown, "row")
+        notes.append(f"{text} of {table.source} ignored: systems without scores")
     rows = pl.Series([row_of.get(system) for system in systems], dtype=pl.Int64)
     return SystemColumns(table, tuple(names), rows, tuple(notes))

@@ -152,8 +152,10 @@ def topics_needed(
     goals = {"width": width, "difference": difference}
     name, unused_name = goals if is_interval else reversed(goals)
     goal = goals[name]
-    if goal is None or goals[unused_name] is not None:
-        raise PolicyError(f"design {design!r} requires {name} and does not take {unused_name}")
+    names = [key for key, value in goals.items() if value is not None]
+    if goal is None or names != [name]:
+        text = " and ".join(names) or "neither"
+        raise PolicyError(f"design {design!r} requires {name}, without {unused_name}; got {text}")
     if design in {"t", "interval"} and systems != 2:
         raise PolicyError(f"design {design!r} requires two systems, got {systems}")
     if design != "t" and alternative != "two-sided":
@@ -232,9 +234,9 @@ def variance(
     Raises
     ------
     PolicyError
-        For an unknown model, or input that is not :class:`Scores`.
+        For an unknown model, scores by shard, or input that is not :class:`Scores`.
     CranfieldError
-        For scores that are too few, by shard, infinite or missing.
+        For scores that are too few, infinite or missing.
 
     Examples
     --------

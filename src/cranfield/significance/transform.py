@@ -130,7 +130,7 @@ def standardise(
     [[0.3939, 0.6061], [0.3939, 0.6061]]
     """
     check_arguments(standardise, locals())
-    values = _flatten_scores(scores)
+    values = _check_scores(scores)
     reference_values = values if reference is None else _align_reference(scores, reference)
     min_scores = 1 if method == "empirical" else 2
     counts = (~np.isnan(reference_values)).sum(axis=1)
@@ -160,9 +160,9 @@ def standardise(
     if method == "normal":
         result = ndtr(result)
     elif method == "linear":
-        linear = slope * result + centre
-        result = np.clip(linear, 0.0, 1.0)
-        n_clipped = int((result != linear).sum() - np.isnan(linear).sum())
+        linear_scores = slope * result + centre
+        result = np.clip(linear_scores, 0.0, 1.0)
+        n_clipped = int((result != linear_scores).sum() - np.isnan(linear_scores).sum())
         details |= {"slope": slope, "centre": centre, "cut": n_clipped}
     settings = {"standardisation": details}
     return _replace_values(scores, result, "standardised", scale, settings, method)
@@ -173,8 +173,8 @@ def _compute_z_scores(values: Floats, reference_values: Floats, is_constant: Boo
     counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         means = np.nansum(reference_values, axis=1, keepdims=True) / counts
-        ss = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
-        z = (values - means) / np.sqrt(ss / (counts - 1))
+        sums_of_squares = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
+        z = (values - means) / np.sqrt(sums_of_squares / (counts - 1))
     # Multiplied by 0, so that NaN remains NaN.
     return np.asarray(np.where(is_constant[:, None], values * 0.0, z))
 
@@ -194,7 +194,7 @@ def _compute_proportions(values: Floats, reference_values: Floats) -> Floats:
 
 def _align_reference(scores: Scores, reference: Scores) -> Floats:
     """Return the reference scores in the order of the topics of the scores."""
-    _flatten_scores(reference)
+    _check_scores(reference)
     if scores.measure and reference.measure and scores.measure != reference.measure:
         raise CranfieldError(
             f"scores of {quote(scores.measure)} cannot be standardised by a reference of"
@@ -207,12 +207,11 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
     return reference.select(scores.topics).values
 
 
-def _flatten_scores(scores: Scores) -> Floats:
+def _check_scores(scores: Scores) -> Floats:
     return scores.check_finite().require_two_axes("scores by shard cannot be standardised")
 
 
 def _limit_scale(scale: Scale, scores: Scores) -> Scale | None:
-    """Return the scale of transformed scores."""
     # Scores that are interval only among retrieved sets of one size become ordinal.
     is_ordinal = getattr(scores.definition, "needs_one_size", False)
     limit = Scale.ORDINAL if is_ordinal else scale

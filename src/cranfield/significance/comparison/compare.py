@@ -182,15 +182,15 @@ def compare(
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = choose_statistic(score_table, statistic, info.name)
     inputs = prepare_scores(score_table, info, missing)
-    scores, inputs = inputs.scores, transform_scores(inputs, statistic)
-    baselines = find_baselines(scores.systems, baseline)
+    used_scores, inputs = inputs.scores, transform_scores(inputs, statistic)
+    baselines = find_baselines(used_scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.is_two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs, results would depend"
             " on the order of the systems"
         )
-    pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
+    pairs = replace(pairs, shard_scores=inputs.scores.values if used_scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
     outcome = apply_exact_permutations(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
@@ -207,18 +207,18 @@ def compare(
     notes = list(inputs.notes)
     if len(baselines) > 1:
         notes.append("baselines are not compared with each other")
-    if selected_correction.resamples_topics and pairs.by_shard is not None:
+    if selected_correction.resamples_topics and pairs.shard_scores is not None:
         # With missing cells the model weights topics; means over resampled topics are unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.compute_mean_differences(means)
-        if scores.axis == "shard" and np.isnan(scores.values).any():
+        if used_scores.axis == "shard" and np.isnan(used_scores.values).any():
             notes.append(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
                 " p-values weight topics by the number of shards on which they have scores"
             )
     statistics, effect = corrected_outcome.statistic, outcome.effect
     intervals = corrected_outcome.interval, outcome.interval
-    if mean_kind == "mean rank" and not scores.lower_is_better:
+    if mean_kind == "mean rank" and not used_scores.lower_is_better:
         # Rank 1 is the best system, so ranks and their differences are reversed.
         means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
@@ -228,12 +228,12 @@ def compare(
         correction=selected_correction.name,
         alternative=options.alternative,
         alpha=options.alpha,
-        measure=scores.measure,
-        systems=scores.systems,
+        measure=used_scores.measure,
+        systems=used_scores.systems,
         means=invert_transformation(means, statistic) if mean_kind == "mean" else means,
         mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
-        n_topics=len(scores.topics),
+        n_topics=len(used_scores.topics),
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -248,14 +248,14 @@ def compare(
         interval_kind=corrected_outcome.interval_kind,
         two_sided_interval=intervals[0],
         pair_interval=intervals[1],
-        scores=scores,
+        scores=used_scores,
         half_widths=corrected_outcome.half_widths,
         anova=outcome.table,
         omnibus=details.pop("omnibus", None),
-        baselines=tuple(scores.systems[k] for k in baselines),
+        baselines=tuple(used_scores.systems[k] for k in baselines),
         scale=info.scale,
-        measure_scale=scores.scale,
-        lower_is_better=scores.lower_is_better or mean_kind == "mean rank",
+        measure_scale=used_scores.scale,
+        lower_is_better=used_scores.lower_is_better or mean_kind == "mean rank",
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
         options={**asdict(options), "statistic": statistic},
@@ -263,9 +263,9 @@ def compare(
         notes=(
             *notes,
             *outcome.notes,
-            *describe_inputs(scores, info, options),
+            *describe_inputs(used_scores, info, options),
             *AppliedTest(
-                scores.systems,
+                used_scores.systems,
                 pairs,
                 info,
                 options,
@@ -299,7 +299,8 @@ def _find_correction(
         if correction.covers_all_pairs and not options.is_two_sided:
             names = [c for c in (DEFAULT_CORRECTION, "holm") if c in info.corrections]
             raise PolicyError(
-                f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
+                f"{correction.name} requires a two-sided test, got {options.alternative}; use"
+                f" {' or '.join(names)}"
             )
         return correction
     if len(pairs) == 1 and not info.has_model:
@@ -316,7 +317,7 @@ def _find_correction(
 
 
 def _warn_of_exact(exact: bool | None, details: Mapping[str, Any]) -> None:
-    """Warn if the option `exact` was set for a test that has no such choice."""
+    """Warn if the option `exact` was set for a test that does not use it."""
     if exact is not None and not any(name.startswith("exact") for name in details):
         warn("exact has no effect: this test computes p-values in only one way")
 
@@ -396,12 +397,12 @@ def rank_sets(
     family = PooledErrors(pairs)
     own_pvalues = None
     if family.standard_error:
-        statistic = np.abs(pairwise.to_matrix(family.t))
-        statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
-        np.fill_diagonal(statistic, 0.0)
+        absolute_t = np.abs(pairwise.to_matrix(family.t))
+        absolute_t[pairs.second, pairs.first] = absolute_t[pairs.first, pairs.second]
+        np.fill_diagonal(absolute_t, 0.0)
         maxima = resample_own_maxima(family, options)
         own_pvalues = np.array(
-            [compute_max_statistic_pvalues(*row) for row in zip(statistic, maxima, strict=True)]
+            [compute_max_statistic_pvalues(*row) for row in zip(absolute_t, maxima, strict=True)]
         )
     return replace(pairwise.rank_sets(), own_pvalues=own_pvalues)
 

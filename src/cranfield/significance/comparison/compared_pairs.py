@@ -68,19 +68,19 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
     """
     is_similar = ~is_different[np.ix_(order, order)]
     np.fill_diagonal(is_similar, True)
-    uncovered = np.triu(is_similar)
+    is_uncovered = np.triu(is_similar)
     groups: list[NDArray[np.bool_]] = []
     for first in range(len(order)):
-        while uncovered[first].any():
+        while is_uncovered[first].any():
             is_member = np.zeros(len(order), dtype=bool)
             # Begin with a pair that is in no group yet; it may be a system and itself.
-            is_member[[first, int(uncovered[first].argmax())]] = True
+            is_member[[first, int(is_uncovered[first].argmax())]] = True
             candidates = np.flatnonzero(is_similar[is_member].all(axis=0) & ~is_member)
-            after, before = candidates[candidates > first], candidates[candidates < first]
-            for candidate in (*after, *before[::-1]):
+            is_later = candidates > first
+            for candidate in (*candidates[is_later], *candidates[~is_later][::-1]):
                 if is_similar[candidate][is_member].all():
                     is_member[candidate] = True
-            uncovered[np.ix_(is_member, is_member)] = False
+            is_uncovered[np.ix_(is_member, is_member)] = False
             groups.append(is_member)
     # Drop the groups that are subsets of another group; no two groups are equal.
     maximal_groups = [
@@ -369,8 +369,8 @@ class ComparedPairs:
     @property
     def tested_verdict(self) -> str:
         """Conclusion of a one-sided test that rejects: the first system is `better` or `worse`."""
-        lower = self.scores.lower_is_better
-        return "better" if (self.alternative == "greater") != lower else "worse"
+        is_reversed = self.scores.lower_is_better
+        return "better" if (self.alternative == "greater") != is_reversed else "worse"
 
     def count(self, alpha: float | None = None) -> int:
         """Return the number of pairs that differ significantly."""
@@ -419,7 +419,7 @@ class ComparedPairs:
 
     @property
     def assumes_right_signs(self) -> bool:
-        """Whether rank sets assume that differences have the right sign: not by Tukey's HSD."""
+        """Whether rank sets assume that differences have the right sign; False for Tukey's HSD."""
         correction = CORRECTIONS[self.correction]
         return not (correction.pools_errors or correction.assumes_one_variance)
 

@@ -250,10 +250,10 @@ class Equivalence(Result):
 
     def _frame(self) -> pl.DataFrame:
         comparison = self.comparison
-        names = make_pair_frame(comparison.systems, comparison.first, comparison.second)
-        bounds = comparison.difference, *self.interval, self.margin
+        rows = make_pair_frame(comparison.systems, comparison.first, comparison.second)
+        values = comparison.difference, *self.interval, self.margin
         pvalues = comparison.adjusted_pvalues, self.p_equivalent, *self.pvalues
-        return append_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
+        return append_values(rows, self.columns, *values, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
         comparison = self.comparison
@@ -314,7 +314,6 @@ def read_margin(margin: float | str) -> tuple[float, bool]:
 
 
 def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
-    """Return the margin of each pair in the unit of its difference."""
     size, is_percentage = read_margin(margin)
     measure = comparison.scores.definition
     low, high = (-np.inf, np.inf) if measure is None else measure.info.range

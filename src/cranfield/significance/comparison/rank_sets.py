@@ -141,12 +141,12 @@ class RankSets(Result):
         return pl.DataFrame(columns)[self.order]
 
     def heading(self) -> list[str]:
-        marginal = "; own from, own to: marginal confidence sets"
+        own_sets_text = "; own from, own to: marginal confidence sets"
         lines = [
             f"{format_prefix(self.measure)}ranks by {self.method}",
             f"{inflect(len(self.systems), 'system')}, {inflect(self.n_topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
-            f" ranks{'' if self.own_pvalues is None else marginal}",
+            f" ranks{'' if self.own_pvalues is None else own_sets_text}",
             f"{inflect(len(self.find_possible_best()), 'system')} may be the best",
         ]
         if self.resamples is not None:

@@ -90,13 +90,13 @@ class AppliedTest:
     outcome: Outcome
     correction: Correction
     applied_correction: Correction  # replaces `correction` if the common error is 0
-    corrected: Outcome
+    corrected_outcome: Outcome
 
     def describe(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
-        unreachable = list(self._describe_unreachable())
+        limit_notes = list(self._describe_unreachable())
         # The note on few topics is omitted if no difference can be significant.
-        assumptions = self._describe_assumptions(is_unreachable=bool(unreachable))
+        assumptions = self._describe_assumptions(is_unreachable=bool(limit_notes))
         alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
         if self.applied_correction is not self.correction and len(self.pairs) > 1:
             title = self.correction.title
@@ -106,7 +106,7 @@ class AppliedTest:
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
                 f" level of {100 * alpha:g}% it must be {1 - alpha:.4g}"
             )
-        return [*notes, *self._describe_paired_tests(), *self._describe_borderline(), *unreachable]
+        return [*notes, *self._describe_paired_tests(), *self._describe_borderline(), *limit_notes]
 
     def _describe_assumptions(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions of the test or its correction that are probably violated."""
@@ -144,7 +144,7 @@ class AppliedTest:
         # A one-sided test does not test differences in the other direction.
         mean, _, _ = self.pairs.compute_moments()
         is_tested = orient(mean, self.options.alternative) > 0
-        is_not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
+        is_not_significant = is_tested & (self.corrected_outcome.pvalue > self.options.alpha)
         n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & is_not_significant).sum())
         if not n_missed:
             return
@@ -152,17 +152,17 @@ class AppliedTest:
         is_clear = raw_pvalues[is_not_significant].min() * n_pairs <= self.options.alpha
         n_expected = n_pairs * MAX_CLEAR_PVALUE
         if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_COUNT_PROBABILITY:
-            has, are = ("has", "is") if n_missed == 1 else ("have", "are")
+            verb, copula = ("has", "is") if n_missed == 1 else ("have", "are")
             yield (
-                f"{n_missed:,} of {inflect(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
+                f"{n_missed:,} of {inflect(n_pairs, 'pair')} {verb} p < {MAX_CLEAR_PVALUE:g} in an"
                 f" unadjusted two-sided paired t-test (about {n_expected:.2g}"
-                f" {'is' if n_expected == 1 else 'are'} expected by chance) but {are} not"
-                f" significant here, where all pairs share one error term; {SEPARATE_PAIR}"
+                f" {'is' if n_expected == 1 else 'are'} expected by chance) but {copula}"
+                f" not significant here, where all pairs share one error term; {SEPARATE_PAIR}"
             )
 
     def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        pvalues, is_drawn = self.corrected.pvalue, self.applied_correction.is_random
+        pvalues, is_drawn = self.corrected_outcome.pvalue, self.applied_correction.is_random
         if is_drawn or "resamples" in self.outcome.details:
             # A correction that draws no random numbers multiplies the p-values of the test.
             factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
@@ -180,7 +180,7 @@ class AppliedTest:
             return
         exact_options = replace(options, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
-        if pvalue != self.corrected.pvalue[0]:
+        if pvalue != self.corrected_outcome.pvalue[0]:
             min_pvalue = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
@@ -191,9 +191,9 @@ class AppliedTest:
         """Yield a note if no difference could be significant, however large."""
         outcome, correction, options = self.outcome, self.correction, self.options
         raw_pvalues, details = outcome.pvalue, outcome.details
-        if self.corrected.pvalue.min() <= options.alpha:
+        if self.corrected_outcome.pvalue.min() <= options.alpha:
             return
-        smallest_pvalues, n_topics = self.corrected.smallest_pvalues, int(outcome.n.max())
+        smallest_pvalues, n_topics = self.corrected_outcome.smallest_pvalues, int(outcome.n.max())
         if smallest_pvalues is not None and options.alpha < smallest_pvalues.min() < 1:
             yield describe_unreachable(smallest_pvalues.min(), n_topics, options)
             return
@@ -516,7 +516,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
                 shorten_letters(cell) if isinstance(cell, str) else f"{cell:.{places}f}"
                 for cell in entries
             ]
-            # The best mean, and equal ones, are bold.
+            # Means equal to the best mean are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=name in best), *cells])
         legends = {
             "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets"

@@ -66,14 +66,14 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
 def _correct(
     correction: str,
     outcome: Outcome,
-    interval: Callable[[IntervalFunction, Floats, Level], Bounds],
+    bound_intervals: Callable[[IntervalFunction, Floats, Level], Bounds],
     interval_kind: str = BONFERRONI,
 ) -> Outcome:
     """Adjust the p-values of an outcome, and the intervals if there are several pairs."""
     pvalue = ADJUSTMENTS[correction](outcome.pvalue)
     if pvalue.size <= 1:
         return replace(outcome, pvalue=pvalue)
-    bounds = partial(interval, outcome.interval, pvalue)
+    bounds = partial(bound_intervals, outcome.interval, pvalue)
     return replace(outcome, pvalue=pvalue, interval=bounds, interval_kind=interval_kind)
 
 
@@ -85,7 +85,7 @@ def bound_by_sidak(interval: IntervalFunction, pvalue: Floats, level: Level) -> 
     return interval(level ** (1 / pvalue.size))
 
 
-def bound_selected(
+def bound_selected_pairs(
     interval: IntervalFunction, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
     """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
@@ -153,7 +153,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: TestOptions) -> 
     assumes: comparisons are independent or positively dependent
     source: Benjamini and Hochberg (1995)
     """
-    return _correct("bh", outcome, bound_selected, SIGNIFICANT_PAIRS)
+    return _correct("bh", outcome, bound_selected_pairs, SIGNIFICANT_PAIRS)
 
 
 @register_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -164,8 +164,8 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: TestOptions) ->
         of the comparisons
     source: Benjamini and Yekutieli (2001)
     """
-    interval = partial(bound_selected, dependence=_compute_harmonic(outcome.pvalue.size))
-    return _correct("by", outcome, interval, SIGNIFICANT_PAIRS)
+    bound = partial(bound_selected_pairs, dependence=_compute_harmonic(outcome.pvalue.size))
+    return _correct("by", outcome, bound, SIGNIFICANT_PAIRS)
 
 
 def _compute_harmonic(n: int) -> float:
@@ -176,36 +176,36 @@ def _compute_harmonic(n: int) -> float:
 def _allow_any_order(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
     """Turn an adjustment of ascending p-values into one of p-values in any order."""
 
-    def adjust_in_any_order(pvalues: Floats, *options: float) -> Floats:
+    def adjust_in_any_order(pvalues: Floats, *dependence: float) -> Floats:
         order = np.argsort(pvalues, kind="stable")
-        return np.minimum(1.0, adjust(pvalues[order], *options))[np.argsort(order)]
+        return np.minimum(1.0, adjust(pvalues[order], *dependence))[np.argsort(order)]
 
     return adjust_in_any_order
 
 
 @_allow_any_order
-def _adjust_holm(ascending: Floats) -> Floats:
-    return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
+def _adjust_holm(ascending_p: Floats) -> Floats:
+    return np.maximum.accumulate(ascending_p * np.arange(ascending_p.size, 0, -1))
 
 
 @_allow_any_order
-def _adjust_hommel(ascending: Floats) -> Floats:
+def _adjust_hommel(ascending_p: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
-    n = ascending.size
-    adjusted_pvalues = ascending.copy()
+    n = ascending_p.size
+    adjusted_pvalues = ascending_p.copy()
     for n_true in range(n, 1, -1):
-        # Simes' test of the n_true largest p-values, and of each other with the n_true - 1 largest.
-        simes = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
-        closed = np.minimum(simes.min(), n_true * ascending)
-        closed[n - n_true + 1 :] = closed[n - n_true]
-        np.maximum(adjusted_pvalues, closed, out=adjusted_pvalues)
+        # Simes' test of the n_true largest p-values, and of each smaller one with n_true - 1.
+        simes_p = n_true * ascending_p[n - n_true + 1 :] / np.arange(2, n_true + 1)
+        closed_p = np.minimum(simes_p.min(), n_true * ascending_p)
+        closed_p[n - n_true + 1 :] = closed_p[n - n_true]
+        np.maximum(adjusted_pvalues, closed_p, out=adjusted_pvalues)
     return adjusted_pvalues
 
 
 @_allow_any_order
-def _adjust_by_step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
-    multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
-    return np.minimum.accumulate(multiplied[::-1])[::-1]
+def _adjust_by_step_up(ascending_p: Floats, dependence: float = 1.0) -> Floats:
+    multiplied_p = ascending_p * ascending_p.size * dependence / np.arange(1, ascending_p.size + 1)
+    return np.minimum.accumulate(multiplied_p[::-1])[::-1]
 
 
 def _adjust_sidak(pvalues: Floats) -> Floats:

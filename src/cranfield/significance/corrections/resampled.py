@@ -159,7 +159,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Out
     .. math:: T_{ij} = \frac{|d_{ij}|}{\sqrt{c / n}}
 
     which is Tukey's q divided by sqrt(2); a one-sided test uses d without the absolute value.
-    Topics are drawn with replacement from the differences by topic minus d. The adjusted p-value is
+    Topics are drawn with replacement, each with its differences minus d. The adjusted p-value is
     (1 + number of resamples whose largest T of the family is at least as large) / (B + 1), in a
     single step, so that intervals and p-values agree.
     """
@@ -194,16 +194,16 @@ def bound_simultaneously(
     tail = (1 - level) / (1 if options.is_two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = count_in_tail(tail, maxima.size)
-    critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
+    quantile = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
-        half_width = critical / (1 - RELATIVE_TOLERANCE * np.sign(critical)) * standard_error
-    half_width = np.where(np.isinf(critical) | np.isinf(standard_error), np.inf, half_width)
+        half_width = quantile / (1 - RELATIVE_TOLERANCE * np.sign(quantile)) * standard_error
+    half_width = np.where(np.isinf(quantile) | np.isinf(standard_error), np.inf, half_width)
     return difference - half_width, difference + half_width
 
 
 class CentredPairs:
-    """Mean differences of pairs, and the standard error of each, 0 if it does not vary."""
+    """Mean differences and their standard errors by pair; 0 for differences that do not vary."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.compute_differences()

@@ -77,7 +77,7 @@ _INFINITE_DF = 1e12  # above this, S is treated as constant
 
 
 class StudentisedMaximum:
-    """Distribution of X / S: a range or maximum of normal variables, by an estimate of their SD."""
+    """Distribution of X / S: range or maximum of normal variables over an estimate of their SD."""
 
     def __init__(self, tail: Tail, df: float) -> None:
         self.df = df
@@ -233,16 +233,16 @@ def compute_range_tail(w: Floats, n_groups: int) -> Floats:
     """Return P(range >= w) of `n_groups` standard normal variables, for w >= 0."""
     # Integrate over the largest variable: at least one other must be more than w below it.
     w = np.minimum(w, MAX_RANGE)
-    top = MAX_Z + w.max(initial=0.0) / 2
-    z = np.arange(-MAX_Z, top + Z_STEP, Z_STEP)
+    max_z = MAX_Z + w.max(initial=0.0) / 2
+    z = np.arange(-MAX_Z, max_z + Z_STEP, Z_STEP)
     log_density = np.log(n_groups) - z**2 / 2 - 0.5 * np.log(2 * np.pi)
     log_density += (n_groups - 1) * log_ndtr(z)
     weights = np.exp(log_density) * Z_STEP
-    below = ndtr(z)
+    cdf = ndtr(z)
     out = np.empty(w.shape)
     for rows in slice_rows(w.size, z.size, 2**18):
         # A ratio of nearly equal numbers, unlike their difference, does not lose precision.
-        out[rows] = compute_any_probability(n_groups - 1, ndtr(z - w[rows, None]) / below) @ weights
+        out[rows] = compute_any_probability(n_groups - 1, ndtr(z - w[rows, None]) / cdf) @ weights
     return np.minimum(out, 1.0)
 
 
@@ -277,8 +277,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     model, alternative = outcome.required_model, options.alternative
     if not model.is_balanced:
         raise PolicyError(
-            "Dunnett's test requires the same number of scores for each system; use the correction"
-            " holm"
+            "Dunnett's test requires the same number of scores for each system, got"
+            f" {model.counts.min():g} to {model.counts.max():g}; use the correction holm"
         )
     t = standardise_difference(model.subtract(pairs), model.estimate_errors(pairs))
     pvalue = compute_t_pvalue(t, model.df, alternative)

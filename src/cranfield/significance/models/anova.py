@@ -51,9 +51,9 @@ def fit_factorial(
         names = term.split(":")
         axes = tuple(k for k in range(values.ndim) if factors_of_axes[k] not in names)
         cell_means = values.mean(axis=axes, keepdims=True)
-        subterms = [other for other in effects if set(other.split(":")) < set(names)]
-        effect = cell_means - grand_mean - sum(effects[other] for other in subterms)
-        df = cell_means.size - 1.0 - sum(ss_and_df[other][1] for other in subterms)
+        subterms = [subterm for subterm in effects if set(subterm.split(":")) < set(names)]
+        effect = cell_means - grand_mean - sum(effects[subterm] for subterm in subterms)
+        df = cell_means.size - 1.0 - sum(ss_and_df[subterm][1] for subterm in subterms)
         effects[term] = effect
         ss_and_df[term] = values.size / effect.size * float((effect**2).sum()), df
         fitted = fitted + effect
@@ -85,8 +85,8 @@ def fit_three_way_with_missing_cells(values: Floats) -> tuple[AnovaTable, int]:
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
     fit, rank = _fit_additive(columns, topic_of_cell, shard_of_cell)
     fits = _fit_means(columns, topic_of_cell), _fit_means(columns, shard_of_cell), fit
-    within_topic, within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
-    ss_topic, ss_shard = within_shard - ss_error, within_topic - ss_error
+    ss_within_topic, ss_within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
+    ss_topic, ss_shard = ss_within_shard - ss_error, ss_within_topic - ss_error
     df_system = n_systems - 1.0
     df_topic = rank - np.unique(shard_of_cell).size
     df_shard = rank - np.unique(topic_of_cell).size
@@ -218,7 +218,9 @@ def fit_two_way_model(values: Floats) -> SystemModel:
     system_means = values.mean(axis=0)
     fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
     df = (n_topics - 1.0) * (n_systems - 1)
-    ms_error = float(((values - fitted) ** 2).sum()) / df
+    ss_error = float(((values - fitted) ** 2).sum())
+    # Sums of squares within rounding error are 0, as in the table.
+    ms_error = ss_error / df if ss_error > 1e-24 * float((values**2).sum()) else 0.0
     return SystemModel(system_means, ms_error, np.full(n_systems, float(n_topics)), df)
 
 

@@ -46,7 +46,7 @@ class Sphericity:
 
 
 def compute_sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Correct F by the sphericity of complete scores; None for two systems or zero residuals."""
+    """Correct F by sphericity; None for two systems, residuals of 0, or an F that is not finite."""
     n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
@@ -127,7 +127,7 @@ class AnovaTable(Result):
         "SS": Column("Sum of squares."),
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total, and if DF is 0."),
-        "F": Column("F statistic; null for Error, Total and sources that are not tested."),
+        "F": Column("F statistic; null for Error, Total, sources without a test, and 0 / 0."),
         "p": Column("p-value of F; null if F is null or infinite.", pvalue=True),
         "omega2": Column(
             "Partial omega squared, from 0 to 1: the proportion of the source in the variance that"
@@ -204,12 +204,12 @@ class AnovaTable(Result):
             variances = (f"{name.lower()} {value:.4g}" for name, value in self.components.items())
             lines.append(f"estimated variances: {', '.join(variances)}")
         if self.sphericity is not None:
-            epsilon = self.sphericity
+            result = self.sphericity
             lines.append(
                 f"p of System corrected for non-sphericity:"
-                f" {format_pvalue(epsilon.p_greenhouse_geisser)}"
-                f" (Greenhouse-Geisser epsilon {epsilon.greenhouse_geisser:.4f}),"
-                f" {format_pvalue(epsilon.p_huynh_feldt)} (Huynh-Feldt {epsilon.huynh_feldt:.4f})"
+                f" {format_pvalue(result.p_greenhouse_geisser)}"
+                f" (Greenhouse-Geisser epsilon {result.greenhouse_geisser:.4f}),"
+                f" {format_pvalue(result.p_huynh_feldt)} (Huynh-Feldt {result.huynh_feldt:.4f})"
             )
         return lines
 

@@ -178,18 +178,18 @@ class Assumptions(Result):
         Sincich (2012). Their statement that unequal variances hardly affect a balanced design is
         true for independent scores, but not for scores on the same topics (Huynh and Feldt, 1976).
         """
-        topics = inflect(self.n_topics, "topic")
+        text = inflect(self.n_topics, "topic")
         lines = []
         if NORMAL in self.violated_assumptions:
-            shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
+            moments = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
-                f"With {topics} a test of means hardly depends on normality, but many tests with"
+                f"With {text} a test of means hardly depends on normality, but many tests with"
                 " Holm's or Bonferroni's correction may, as their decisions use small p-values."
                 if self.n_topics >= ENOUGH_TOPICS
-                else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: check with a"
+                else f"With {text}, fewer than {ENOUGH_TOPICS}, this may matter: check with a"
                 " randomisation test."
             )
-            lines.append(f"The errors are not normal ({shape}). {advice}")
+            lines.append(f"The errors are not normal ({moments}). {advice}")
         if EQUAL in self.violated_assumptions:
             advice = (
                 "The Type I errors of the F-test of all systems are then too frequent: use the p"
@@ -219,9 +219,9 @@ class Assumptions(Result):
         return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
-        sizes = f"{inflect(self.n_topics, 'topic')}, {inflect(self.n_systems, 'system')}"
-        rejected = ", ".join(self.violated_assumptions) or "none"
-        return [f"{sizes}; alpha {self.alpha:g}; rejected: {rejected}"]
+        sizes_text = f"{inflect(self.n_topics, 'topic')}, {inflect(self.n_systems, 'system')}"
+        names = ", ".join(self.violated_assumptions) or "none"
+        return [f"{sizes_text}; alpha {self.alpha:g}; rejected: {names}"]
 
 
 def check_assumptions(
@@ -240,7 +240,7 @@ def check_assumptions(
     degrees of freedom df_e of the error.
 
     Source: Ferro and Maistro (2024), section 4.2.5; Shapiro and Wilk (1965); D'Agostino and Pearson
-    (1973); Brown and Forsythe (1974); Bartlett (1937); Tukey (1949).
+    (1973); Brown and Forsythe (1974); Bartlett (1937); Tukey (1949b).
 
     Parameters
     ----------

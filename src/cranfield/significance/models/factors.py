@@ -182,16 +182,16 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     check_arguments(factorial_anova, locals())
     finite_scores = as_scores(scores).check_finite()
     topic_scores = finite_scores.average_shards()
-    levels, notes = _read_levels(factors, topic_scores.systems)
+    system_levels, notes = _read_levels(factors, topic_scores.systems)
     notes += describe_replicates(finite_scores)
-    grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
+    grid = {name: tuple(dict.fromkeys(column)) for name, column in system_levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has only one level ({grid.pop(name)[0]}), so it is not analysed")
     if not grid:
         raise InputError(
             "expected a factor with two levels or more, got none", source="table of systems"
         )
-    cube = _arrange_cube(topic_scores.values, topic_scores.systems, levels, grid)
+    cube = _arrange_cube(topic_scores.values, topic_scores.systems, system_levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{inflect(n_incomplete, 'topic')} excluded, as a score is missing")
@@ -230,9 +230,8 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
             raise InputError(reason, source=source)
     rows = system_table.rows
     if missing := [quote(systems[k]) for k in rows.is_null().arg_true()]:
-        n_systems = inflect(len(missing), "system")
-        reason = f"expected a row for each system with scores, {n_systems} missing"
-        raise InputError(f"{reason}: {list_some(missing, 3)}", source=source)
+        reason = f"expected a row for each system with scores, {inflect(len(missing), 'system')}"
+        raise InputError(f"{reason} missing: {list_some(missing, 3)}", source=source)
     frame = system_table.table.frame.select(system_table.names)[rows]
     return frame.to_dict(as_series=False), list(system_table.notes)
 
@@ -240,28 +239,30 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
 def _arrange_cube(
     values: Floats,
     systems: Sequence[str],
-    levels: Mapping[str, Sequence[str]],
+    system_levels: Mapping[str, Sequence[str]],
     grid: Mapping[str, Sequence[str]],
 ) -> Floats:
     """Arrange scores by topic and the level of each factor; raise if the grid is not full."""
-    systems_of: dict[tuple[str, ...], list[int]] = {}
-    for k, cell in enumerate(zip(*(levels[name] for name in grid), strict=True)):
-        systems_of.setdefault(cell, []).append(k)
+    members: dict[tuple[str, ...], list[int]] = {}
+    for k, cell in enumerate(zip(*(system_levels[name] for name in grid), strict=True)):
+        members.setdefault(cell, []).append(k)
     # Stop at the first invalid combination, as there may be far more of them than systems.
-    invalid_cell = next((cell for cell in product(*grid.values()) if cell not in systems_of), None)
+    invalid_cell = next((cell for cell in product(*grid.values()) if cell not in members), None)
     if invalid_cell is None:
-        invalid_cell = next((c for c in product(*grid.values()) if len(systems_of[c]) > 1), None)
+        invalid_cell = next((c for c in product(*grid.values()) if len(members[c]) > 1), None)
     shape = [len(factor_levels) for factor_levels in grid.values()]
     if invalid_cell is not None:
         names_and_levels = zip(grid, invalid_cell, strict=True)
-        combination = ", ".join(f"{name} {quote(level)}" for name, level in names_and_levels)
-        names = list_some([quote(systems[k]) for k in systems_of.get(invalid_cell, [])], 3)
-        count = f"several systems ({names})" if names else "no system"
-        sizes = " x ".join(map(str, shape))
-        advice = "remove columns that are not factors" + ", or keep one of these" * bool(names)
-        reason = f"expected a full grid of {sizes} systems; {combination} has {count}; {advice}"
+        cell_text = ", ".join(f"{name} {quote(level)}" for name, level in names_and_levels)
+        names_text = list_some([quote(systems[k]) for k in members.get(invalid_cell, [])], 3)
+        count_text = f"several systems ({names_text})" if names_text else "no system"
+        sizes_text = " x ".join(map(str, shape))
+        advice = "remove columns that are not factors" + ", or keep one of these" * bool(names_text)
+        reason = (
+            f"expected a full grid of {sizes_text} systems; {cell_text} has {count_text}; {advice}"
+        )
         raise InputError(reason, source="table of systems")
-    order = [systems_of[cell][0] for cell in product(*grid.values())]
+    order = [members[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)
 
 

@@ -194,8 +194,8 @@ class GeneralisedLinearModel(Spec):
             if largest_change <= TOLERANCE:
                 return inverse(eta), effects, weights
         raise CranfieldError(
-            f"{self} did not converge: effects of topics or systems are infinite, so that"
-            " differences have no p-values"
+            f"{self} did not converge, which happens if effects of topics or systems are"
+            " infinite; differences then have no p-values"
         )
 
 
@@ -221,8 +221,8 @@ class LinkModel(SystemModel):
     def estimate_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
         covariances = self.covariance[pairs.first, pairs.second]
-        relative = variances[pairs.first] + variances[pairs.second] - 2 * covariances
-        return np.asarray(np.sqrt(self.error_variance * np.maximum(relative, 0.0)))
+        relative_variances = variances[pairs.first] + variances[pairs.second] - 2 * covariances
+        return np.asarray(np.sqrt(self.error_variance * np.maximum(relative_variances, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)

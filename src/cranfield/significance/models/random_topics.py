@@ -58,7 +58,7 @@ VARIANCE_RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """Estimated means, the variance of a mean with its degrees of freedom, and both components."""
+    """Means, the variance of a mean with its df, and the variances between and within groups."""
 
     mean: Floats
     variance: float
@@ -102,22 +102,24 @@ class RandomGroups:
         ratio = self._estimate_ratio(products)
         if np.isinf(ratio):
             weights = np.ones(n_groups)
-            between = _sum_squares(products, weights[None, :])[0].item() / df
-            within = 0.0 if n_rows > n_groups else np.nan
-            variance = between / n_groups
+            sigma2_u = _sum_squares(products, weights[None, :])[0].item() / df
+            sigma2_e = 0.0 if n_rows > n_groups else np.nan
+            variance = sigma2_u / n_groups
         else:
             weights = n / (1 + n * ratio)
             residual_ss = self.ss_within + _sum_squares(products, weights[None, :])[0].item()
-            within = residual_ss / (self.n_samples * (n_rows - 1))
-            between, variance = ratio * within, within / float(weights.sum())
+            sigma2_e = residual_ss / (self.n_samples * (n_rows - 1))
+            sigma2_u, variance = ratio * sigma2_e, sigma2_e / float(weights.sum())
         if (n == n[0]).all():
             variance = self.ss_between / df / n_rows
         elif ratio == 0:
             df = self.n_samples * (n_rows - 1)
         elif np.isfinite(ratio):
-            df = self._compute_satterthwaite_df(weights, products / within, self.ss_within / within)
+            df = self._compute_satterthwaite_df(
+                weights, products / sigma2_e, self.ss_within / sigma2_e
+            )
         mean = self.centre + weights @ self.deviations / weights.sum()
-        return GroupsFit(mean, variance, df, between, within)
+        return GroupsFit(mean, variance, df, sigma2_u, sigma2_e)
 
     def _estimate_ratio(self, products: Floats) -> float:
         """Return the REML estimate of the variance between groups divided by that within."""
@@ -177,9 +179,9 @@ class RandomGroups:
 def _sum_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return weighted sums of squares of rows, from their Gram matrix, and squared distances."""
     proportions = weights / weights.sum(axis=1, keepdims=True)
-    with_mean = proportions @ products
-    squared_distances = np.diag(products) - 2 * with_mean
-    squared_distances += (with_mean * proportions).sum(axis=1, keepdims=True)
+    products_with_mean = proportions @ products
+    squared_distances = np.diag(products) - 2 * products_with_mean
+    squared_distances += (products_with_mean * proportions).sum(axis=1, keepdims=True)
     return (weights * squared_distances).sum(axis=1), squared_distances
 
 

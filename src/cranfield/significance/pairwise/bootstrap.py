@@ -245,9 +245,9 @@ def resample_medians(pairs: Pairs, options: TestOptions) -> Floats:
 
     def resample(scores: Floats) -> Floats:
         order = np.argsort(scores, kind="stable")
-        cumulative = np.cumsum(counts[:, order], axis=1)
+        totals = np.cumsum(counts[:, order], axis=1)
         ascending_scores = scores[order]
-        lower, upper = (ascending_scores[(cumulative >= k).argmax(axis=1)] for k in middle_ranks)
+        lower, upper = (ascending_scores[(totals >= k).argmax(axis=1)] for k in middle_ranks)
         return np.asarray((lower + upper) / 2 - np.median(scores))
 
     columns = list(np.ascontiguousarray(pairs.values.T))
@@ -343,9 +343,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
-        observed = totals[subset.first] * m - totals[subset.second] * n
+        sums = totals[subset.first] * m - totals[subset.second] * n
         resample = make_pooled_resampler(integers, int(n), int(m), options, k)
-        n_extreme[indices] = count_extreme(subset, observed, resample, options, atol=2.0 * n * m)
+        n_extreme[indices] = count_extreme(subset, sums, resample, options, atol=2.0 * n * m)
     mean = np.nanmean(pairs.values, axis=0)
     ss = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]

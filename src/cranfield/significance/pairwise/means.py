@@ -47,9 +47,9 @@ def apply_exact_permutations(
     This replaces the results of tests that divide by a standard error of 0, and, in paired tests
     without a common error, the results of two systems with the same score on every topic.
     """
-    is_constant = _find_constant(outcome, pairs, info)
+    is_constant = _find_constant_pairs(outcome, pairs, info)
     if info.is_paired and not info.has_model:
-        is_constant |= _find_equal(outcome, pairs)
+        is_constant |= _find_equal_pairs(outcome, pairs)
     if not is_constant.any():
         return outcome
     exact_pvalues = _compute_exact_pvalues(pairs, info.is_paired, options)
@@ -81,7 +81,7 @@ def describe_constants(n_pairs: int, noun: str = "pair", *, is_paired: bool = Tr
     ]
 
 
-def _find_equal(outcome: Outcome, pairs: Pairs) -> Bools:
+def _find_equal_pairs(outcome: Outcome, pairs: Pairs) -> Bools:
     """Return a mask of the pairs with the same score on every topic."""
     is_equal = outcome.n_zeros + np.zeros_like(outcome.n) == pairs.n_topics
     if is_equal.any():
@@ -92,7 +92,7 @@ def _find_equal(outcome: Outcome, pairs: Pairs) -> Bools:
     return np.asarray(is_equal)
 
 
-def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
+def _find_constant_pairs(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     """Return a mask of the pairs without a standard error, of tests that divide by it."""
     if info.family not in STUDENTISED_FAMILIES:
         return np.zeros(len(pairs), dtype=bool)
@@ -314,8 +314,8 @@ def enumerate_pvalues(pairs: Pairs, options: TestOptions) -> Floats:
         # Zero differences do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         n = max(1, int((differences != 0).sum(axis=1).max(initial=0)))
-        nonzero = np.take_along_axis(differences, order, axis=1)[:, :n]
-        integers = as_integers(nonzero, n)[0]
+        nonzero_differences = np.take_along_axis(differences, order, axis=1)[:, :n]
+        integers = as_integers(nonzero_differences, n)[0]
         halves = integers[:, : n // 2], integers[:, n // 2 :]
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
         first_sums, second_sums = (np.sort(_enumerate_signed_sums(half), axis=1) for half in halves)

@@ -40,7 +40,7 @@ def compute_binomial_pvalues(
 ) -> Floats:
     """Return p-values of the binomial test that a win has the probability `probability`.
 
-    Two-sided: the total probability of counts at most as probable as the observed one.
+    The two-sided p-value is the probability of all counts at most as probable as the observed one.
     """
     wins, losses = np.asarray(wins, dtype=np.int64), np.asarray(losses, dtype=np.int64)
     n = wins + losses
@@ -124,15 +124,15 @@ class _SumTables:
 
     def count(self, bound: Floats, *, is_inclusive: bool) -> Indices:
         """Count the sums below a bound, or at most the bound (`is_inclusive`), by table and row."""
-        tables, rows = self.x.shape
-        offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
-        counts = np.zeros((tables, rows), dtype=np.intp)
-        flat = self.y.ravel()
+        n_tables, n_rows = self.x.shape
+        offset = self.y.shape[1] * np.arange(n_tables)[:, None] + self.shift * np.arange(n_rows)
+        counts = np.zeros((n_tables, n_rows), dtype=np.intp)
+        flat_y = self.y.ravel()
         step = 1 << (self.n_columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             candidate = counts + (step - 1)
-            sums = self.x + flat.take(offset + np.minimum(candidate, self.n_columns - 1))
+            sums = self.x + flat_y.take(offset + np.minimum(candidate, self.n_columns - 1))
             is_below = sums <= bound[:, None] if is_inclusive else sums < bound[:, None]
             is_below &= candidate < self.n_columns
             counts += step * is_below
@@ -146,9 +146,9 @@ class _SumTables:
         counts = end - start
         totals = counts.sum(axis=1)
         row = np.repeat(np.arange(counts.size), counts.ravel())
-        first = np.cumsum(counts.ravel()) - counts.ravel()
+        first_index = np.cumsum(counts.ravel()) - counts.ravel()
         index = np.arange(row.size)
-        column = index - first[row] + start.ravel()[row]
+        column = index - first_index[row] + start.ravel()[row]
         table, a = np.divmod(row, counts.shape[1])
         sums = np.full((len(indices), int(totals.max())), np.inf)
         offset = np.cumsum(totals) - totals
@@ -195,10 +195,10 @@ def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
         )
 
     def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
-        signed = _SignedRanks(block.compute_differences(), block.rounding, options)
-        pvalue = signed.compute_pvalues(options.alternative)
-        n_ties = _count_ties(signed.ranks)
-        return signed.plus, signed.total, pvalue, signed.n, n_ties, signed.is_exact
+        ranking = _SignedRanks(block.compute_differences(), block.rounding, options)
+        pvalue = ranking.compute_pvalues(options.alternative)
+        n_ties = _count_ties(ranking.ranks)
+        return ranking.plus, ranking.total, pvalue, ranking.n, n_ties, ranking.is_exact
 
     plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
     return Outcome(
@@ -214,8 +214,6 @@ def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
 
 
 class _SignedRanks:
-    """Signed ranks of the nonzero differences of each pair."""
-
     def __init__(self, differences: Floats, rounding: Floats, options: TestOptions) -> None:
         is_zero = differences == 0
         self.n = n = (~is_zero).sum(axis=1)
@@ -293,8 +291,8 @@ def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
         p[:, max_sum] = 1.0
         columns = np.arange(max_sum, 2 * max_sum + 1)
         for integers in block.T:
-            shifted = columns - integers[:, None]
-            p[:, max_sum:] = (p[:, max_sum:] + np.take_along_axis(p, shifted, axis=1)) / 2
+            shifted_columns = columns - integers[:, None]
+            p[:, max_sum:] = (p[:, max_sum:] + np.take_along_axis(p, shifted_columns, axis=1)) / 2
         out[rows] = np.minimum(1.0, np.cumsum(p[:, max_sum:], axis=1))
     return out
 
@@ -305,12 +303,12 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         differences = block.compute_differences()
-        signed = _SignedRanks(differences, block.rounding, options)
-        max_sums = signed.find_largest_rejected(tails[rows])
+        ranking = _SignedRanks(differences, block.rounding, options)
+        max_sums = ranking.find_largest_rejected(tails[rows])
         indices = np.flatnonzero(max_sums >= 0)
         rank, d, rounding = max_sums[indices], differences[indices], block.rounding[indices]
-        plus = signed.plus[indices]
-        minus = signed.total[indices] - plus
+        plus = ranking.plus[indices]
+        minus = ranking.total[indices] - plus
         for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
             x = np.sort(np.where(d == 0, np.inf, sign * d), axis=1)
             averages = select_kth_sum(x, x, rank // 2, is_triangle=True) / 2
@@ -431,10 +429,10 @@ def rank_sum_test(pairs: Pairs, options: TestOptions) -> Outcome:
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
-    if options.exact and (largest := int((n + m).max(initial=0))) > MAX_EXACT_RANK_SUM:
+    if options.exact and (max_scores := int((n + m).max(initial=0))) > MAX_EXACT_RANK_SUM:
         raise PolicyError(
             f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores of a pair, got"
-            f" {largest}; use exact=False"
+            f" {max_scores}; use exact=False"
         )
     scores = np.where(codes < 0, np.inf, codes).T
 
@@ -500,7 +498,7 @@ def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     counts = (~np.isnan(values)).sum(axis=0)
     # Missing scores become infinite, so that sums with them are the largest.
     x, minus_x = (
-        np.sort(np.nan_to_num(signed, nan=np.inf), axis=0).T for signed in (values, -values)
+        np.sort(np.nan_to_num(array, nan=np.inf), axis=0).T for array in (values, -values)
     )
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
@@ -528,16 +526,16 @@ class RankSums:
         n_lower = n_lower[is_possible]
         self.n_upper = (n - n_lower)[:, None]
         self.lower = lower[n_lower] / comb(ranks.size, n)
-        self.at_most = np.cumsum(upper, axis=1)
-        self.at_least = np.cumsum(upper[:, ::-1], axis=1)[:, ::-1]
+        self.counts_at_most = np.cumsum(upper, axis=1)
+        self.counts_at_least = np.cumsum(upper[:, ::-1], axis=1)[:, ::-1]
 
     def __call__(self, total: int) -> tuple[float, float]:
         """Return P(sum <= total) and P(sum >= total); `total` is twice a rank sum."""
-        width = self.at_most.shape[1]
+        width = self.counts_at_most.shape[1]
         upper_sum = total - self.base * self.n_upper - np.arange(self.lower.shape[1])
         column = np.clip(upper_sum, 0, width - 1)
-        low = np.where(upper_sum >= 0, self.at_most[self.n_upper, column], 0.0)
-        high = np.where(upper_sum < width, self.at_least[self.n_upper, column], 0.0)
+        low = np.where(upper_sum >= 0, self.counts_at_most[self.n_upper, column], 0.0)
+        high = np.where(upper_sum < width, self.counts_at_least[self.n_upper, column], 0.0)
         return float((self.lower * low).sum()), float((self.lower * high).sum())
 
 
@@ -547,7 +545,7 @@ def _count_subsets(ranks: NDArray[np.integer], max_size: int) -> Floats:
     counts[0, 0] = 1.0
     largest_sum = 0
     for n_ranks, rank in enumerate(ranks.tolist()):
-        rows = min(n_ranks + 1, len(counts) - 1)
-        counts[1 : rows + 1, rank : rank + largest_sum + 1] += counts[:rows, : largest_sum + 1]
+        n_rows = min(n_ranks + 1, len(counts) - 1)
+        counts[1 : n_rows + 1, rank : rank + largest_sum + 1] += counts[:n_rows, : largest_sum + 1]
         largest_sum += rank
     return counts

@@ -151,8 +151,8 @@ class JointComparison(Result, ProseMixin):
 
     def count_measures(self) -> pl.DataFrame:
         """Count, by pair, the measures by which the first system is `better` and `worse`."""
-        better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
-        return self._name_pairs().with_columns(better=better, worse=worse)
+        n_better, n_worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
+        return self._name_pairs().with_columns(better=n_better, worse=n_worse)
 
     def _frame(self) -> pl.DataFrame:
         names = self._name_pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
@@ -164,10 +164,10 @@ class JointComparison(Result, ProseMixin):
         return make_pair_frame(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
-        better, worse = (self.count_measures()[name].to_numpy() for name in ("better", "worse"))
-        n_measures, n_different = len(self.measures), int(((better + worse) > 0).sum())
-        is_unanimous = np.maximum(better, worse) == n_measures
-        is_contradictory = (better > 0) & (worse > 0)
+        n_better, n_worse = (self.count_measures()[name].to_numpy() for name in ("better", "worse"))
+        n_measures, n_different = len(self.measures), int(((n_better + n_worse) > 0).sum())
+        is_unanimous = np.maximum(n_better, n_worse) == n_measures
+        is_contradictory = (n_better > 0) & (n_worse > 0)
         return [
             f"{self.method}: {inflect(len(self), 'pair')} and {inflect(n_measures, 'measure')},"
             f" {inflect(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",

@@ -252,7 +252,7 @@ class CommonPairs:
     names: tuple[str, ...]  # of collections
     n_topics: tuple[int, ...]  # of each collection
     measures: tuple[str, ...]
-    systems: tuple[str, ...]  # of any collection, in order
+    systems: tuple[str, ...]  # of all collections, in order of appearance
     first: Indices
     second: Indices
     mean: Floats  # of the differences of a pair on a collection; NaN where it lacks the pair
@@ -278,21 +278,21 @@ def match_pairs(
     if (n := len(collections)) < 2:
         raise PolicyError(f"a meta-analysis requires at least two collections, got {n}")
     test = find_test("t").info
-    inputs_of = {}
+    all_inputs = {}
     for name, data in collections.items():
         scores = data.scores if isinstance(data, PairwiseComparison) else as_scores(data)
-        inputs_of[str(name)] = prepare_scores(scores, test, missing)
-    scores_of = {name: inputs.scores for name, inputs in inputs_of.items()}
-    if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
-        lower = [quote(name) for name, scores in scores_of.items() if scores.lower_is_better]
+        all_inputs[str(name)] = prepare_scores(scores, test, missing)
+    all_scores = {name: inputs.scores for name, inputs in all_inputs.items()}
+    if len({scores.lower_is_better for scores in all_scores.values()}) > 1:
+        names = [quote(name) for name, scores in all_scores.items() if scores.lower_is_better]
         raise PolicyError(
-            "expected measures of one direction, got lower scores as better only in"
-            f" {list_some(lower, 5)}"
+            "expected measures of one direction, got lower_is_better=True only for"
+            f" {list_some(names, 5)}"
         )
-    systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
+    systems = tuple(dict.fromkeys(name for s in all_scores.values() for name in s.systems))
     pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
-    mean, deviation = np.full((2, len(pairs), len(scores_of)), np.nan)
-    for k, inputs in enumerate(inputs_of.values()):
+    mean, deviation = np.full((2, len(pairs), len(all_scores)), np.nan)
+    for k, inputs in enumerate(all_inputs.values()):
         index_of = {system: index for index, system in enumerate(inputs.scores.systems)}
         indices = np.array([index_of.get(system, -1) for system in systems])
         first, second = indices[pairs.first], indices[pairs.second]
@@ -303,18 +303,18 @@ def match_pairs(
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():
         raise CranfieldError("no collection has scores of both systems of a pair to compare")
-    notes = [f"{name}: {note}" for name, inputs in inputs_of.items() for note in inputs.notes]
-    notes += dict.fromkeys(note for s in scores_of.values() for note in s.get_direction_notes())
-    for name, scores in scores_of.items():
+    notes = [f"{name}: {note}" for name, inputs in all_inputs.items() for note in inputs.notes]
+    notes += dict.fromkeys(note for s in all_scores.values() for note in s.get_direction_notes())
+    for name, scores in all_scores.items():
         if missing_systems := [quote(s) for s in systems if s not in scores.systems]:
             notes.append(f"{name} lacks {list_some(missing_systems, 5)}")
     if not has_pair.all():
-        n_excluded = inflect(int((~has_pair).sum()), "pair")
-        notes.append(f"{n_excluded} excluded: no collection has both systems")
+        pairs_text = inflect(int((~has_pair).sum()), "pair")
+        notes.append(f"{pairs_text} excluded: no collection has both systems")
     return CommonPairs(
-        names=tuple(scores_of),
-        n_topics=tuple(len(scores.topics) for scores in scores_of.values()),
-        measures=tuple(scores.measure for scores in scores_of.values()),
+        names=tuple(all_scores),
+        n_topics=tuple(len(scores.topics) for scores in all_scores.values()),
+        measures=tuple(scores.measure for scores in all_scores.values()),
         systems=systems,
         first=pairs.first[has_pair],
         second=pairs.second[has_pair],
@@ -345,7 +345,7 @@ class MetaAnalysis(Result):
     interval
         Confidence interval of the pooled difference at confidence 1 - alpha, by pair.
     interval_kind
-        Whether the intervals are simultaneous.
+        The comparisons for which the intervals hold jointly.
     prediction
         Prediction interval, at 1 - alpha, of the true difference on another collection, by pair.
     notes
@@ -520,10 +520,10 @@ def meta_analysis(
     check_arguments(meta_analysis, locals())
     adjustment = CORRECTIONS[CORRECTIONS.find(correction)]
     if adjustment.families is not None:
-        supported = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
+        names_text = ", ".join(name for name, c in CORRECTIONS.items() if c.families is None)
         raise PolicyError(
             f"correction {adjustment.name} cannot be combined with a meta-analysis; use one of:"
-            f" {supported}"
+            f" {names_text}"
         )
     options = TestOptions(alpha=alpha, resamples=resamples, seed=seed)
     common_pairs = match_pairs(collections, baseline, missing)
@@ -592,7 +592,7 @@ def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Estimates
         )
     if n_not_pooled := int((pooled.n_collections < 2).sum()):
         notes.append(
-            f"{inflect(n_not_pooled, 'pair')} with fewer than two collections to pool: p is set to"
-            " 1, and there is no interval"
+            f"{inflect(n_not_pooled, 'pair')} with fewer than two collections to pool: p is 1,"
+            " and the intervals are infinite"
         )
     return notes

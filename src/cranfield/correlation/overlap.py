@@ -56,8 +56,8 @@ def compute_rbo(
     norm = np.sqrt(short_sum * long_sum) if ties == "b" else (short_sum + long_sum) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
-    n_complete = _count_reached(longer.bottom[is_unshared], length)
-    n_begun = _count_reached(longer.top[is_unshared], length)
+    n_complete = _count_ranks(longer.bottom[is_unshared], length)
+    n_begun = _count_ranks(longer.top[is_unshared], length)
     n_unseen = np.maximum(depth - short_length, 0)
     n_full = np.minimum(n_unseen, n_complete)
     max_overlap = n_full + long_cut * np.minimum(n_unseen - n_full, n_begun - n_complete)
@@ -101,16 +101,16 @@ def _compute_overlaps(
     max_depth = short_cut.size
     short_top, long_top = shorter.top[is_common], longer.top[is_common]
     short_bottom, long_bottom = shorter.bottom[is_common], longer.bottom[is_common]
-    n_above = _count_reached(np.maximum(short_bottom, long_bottom), max_depth)
-    n_long = _count_reached(np.maximum(short_bottom, long_top), max_depth) - n_above
-    n_short = _count_reached(np.maximum(short_top, long_bottom), max_depth) - n_above
-    n_both = _count_reached(np.maximum(short_top, long_top), max_depth) - n_above - n_long - n_short
+    n_above = _count_ranks(np.maximum(short_bottom, long_bottom), max_depth)
+    n_long = _count_ranks(np.maximum(short_bottom, long_top), max_depth) - n_above
+    n_short = _count_ranks(np.maximum(short_top, long_bottom), max_depth) - n_above
+    n_both = _count_ranks(np.maximum(short_top, long_top), max_depth) - n_above - n_long - n_short
     return np.asarray(
         n_above + n_long * long_cut + n_short * short_cut + n_both * short_cut * long_cut
     )
 
 
-def _count_reached(ranks: Ints, max_depth: int) -> Ints:
+def _count_ranks(ranks: Ints, max_depth: int) -> Ints:
     """Count the ranks down to each depth."""
     return np.cumsum(np.bincount(ranks, minlength=max_depth + 1)[1 : max_depth + 1])
 
@@ -291,8 +291,8 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
     if isinstance(ranking, (str, bytes)):
         raise CranfieldError(f"a ranking must be a sequence of ids, got {quote(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
-        got = type(ranking).__name__
-        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {got}")
+        kind = type(ranking).__name__
+        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
     if getattr(getattr(ranking, "dtype", None), "kind", "") == "f":
         raise CranfieldError(
             "a ranking must be a sequence of ids, or ids with scores, got floats; pass a mapping"
@@ -303,15 +303,15 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
             if not isinstance(score, Real) or np.isnan(float(score)):
                 name, value = quote(item), quote(score)
                 raise CranfieldError(f"score of {name} must be a number, got {value}")
-        descending = sorted(ranking, key=lambda item: -float(ranking[item]))
-        groups = [[*group] for _, group in groupby(descending, lambda item: float(ranking[item]))]
+        sorted_ids = sorted(ranking, key=lambda item: -float(ranking[item]))
+        groups = [[*group] for _, group in groupby(sorted_ids, lambda item: float(ranking[item]))]
     else:
         group_types = (list, set, frozenset, tuple)
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
     groups = [[_as_id(item) for item in group] for group in groups]
     if not groups or not all(groups):
-        got = "an empty tie group" if groups else "an empty ranking"
-        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {got}")
+        problem = "an empty tie group" if groups else "an empty ranking"
+        raise CranfieldError(f"expected a sequence of ids, or ids with scores, got {problem}")
     items = set()
     for group in groups:
         for item in group:
@@ -388,10 +388,10 @@ def rbo_of_runs(
         second_ranks, on=["topic", "doc"], how="full", coalesce=True, suffix=" of second"
     )
     topics = pl.concat([first_ranks["topic"], second_ranks["topic"]]).unique(maintain_order=True)
-    ranks_of = joined_ranks.partition_by("topic", as_dict=True)
+    topic_ranks = joined_ranks.partition_by("topic", as_dict=True)
     rows = []
     for topic in topics:
-        ranks = ranks_of[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)
+        ranks = topic_ranks[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)
         top, bottom, second_top, second_bottom = ranks.to_numpy().T
         a, b = TieGroups(top, bottom), TieGroups(second_top, second_bottom)
         values = compute_rbo(a, b, p, ties) if a.n_items and b.n_items else (None,) * 3

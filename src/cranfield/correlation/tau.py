@@ -71,9 +71,9 @@ def _match_items(x: Any, y: Any) -> Ints | slice:
     # A default index does not name items.
     if any(type(index).__name__ == "RangeIndex" for index in indices):
         return slice(None)
-    unmatched = next((label for label in labels if label not in positions), labels[0])
+    label = next((label for label in labels if label not in positions), labels[0])
     raise CranfieldError(
-        f"expected values of the same items, got different labels, such as {quote(unmatched)};"
+        f"expected values of the same items, got different labels, such as {quote(label)};"
         " pass x.to_numpy() and y.to_numpy() to pair by position"
     )
 
@@ -150,10 +150,10 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
     if n_items > 1 and indices.size:
         if n_items > MAX_PAIRWISE_ITEMS and not rounding:
-            agreement, pairs = _compare_by_sorting(a[indices], b[indices])
+            agreement, counts = _compare_by_sorting(a[indices], b[indices])
         else:
-            agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
-        n_pairs = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
+            agreement, counts = _compare_pairs(a[indices], b[indices], rounding)
+        n_pairs = counts[0] if variant == "a" else np.sqrt(counts[1] * counts[2])
         with np.errstate(invalid="ignore"):
             correlations[indices] = np.where(n_pairs > 0, agreement / n_pairs, np.nan)
     return correlations[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else correlations
@@ -163,7 +163,7 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
     """Compute twice P - Q, and twice the numbers of pairs: all, untied in x, and untied in y."""
     # Each pair is compared in both directions, so that no list of pairs is needed.
     n_sets, n_items = a.shape
-    agreement, pairs = np.zeros(n_sets), np.zeros((3, n_sets))
+    agreement, counts = np.zeros(n_sets), np.zeros((3, n_sets))
     for block, rows in iterate_blocks(n_sets, n_items):
         x, y = compute_signs(a[block], rows), compute_signs(b[block], rows)
         is_counted = np.ones_like(x)
@@ -173,12 +173,12 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
             is_counted = ((distance > rounding) | (x == 0)).astype(np.int8)
         x, y = x * is_counted, y * is_counted
         agreement[block] += (x * y).sum(axis=(1, 2), dtype=np.int64)
-        pairs[0, block] += is_counted.sum(axis=(1, 2), dtype=np.int64)
-        pairs[1, block] += np.count_nonzero(x, axis=(1, 2))
-        pairs[2, block] += np.count_nonzero(y, axis=(1, 2))
+        counts[0, block] += is_counted.sum(axis=(1, 2), dtype=np.int64)
+        counts[1, block] += np.count_nonzero(x, axis=(1, 2))
+        counts[2, block] += np.count_nonzero(y, axis=(1, 2))
     # Items are not paired with themselves.
-    pairs[0] -= n_items
-    return agreement, pairs
+    counts[0] -= n_items
+    return agreement, counts
 
 
 def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -186,15 +186,15 @@ def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     from scipy.stats import kendalltau
 
     n_items = a.shape[1]
-    pairs = np.full((3, len(a)), n_items * (n_items - 1) / 2)
+    counts = np.full((3, len(a)), n_items * (n_items - 1) / 2)
     agreement = np.zeros(len(a))
     for k, (x, y) in enumerate(zip(a, b, strict=True)):
-        pairs[1, k] -= _count_tied_pairs(x)
-        pairs[2, k] -= _count_tied_pairs(y)
-        n_untied = np.sqrt(pairs[1, k] * pairs[2, k])
+        counts[1, k] -= _count_tied_pairs(x)
+        counts[2, k] -= _count_tied_pairs(y)
+        n_untied = np.sqrt(counts[1, k] * counts[2, k])
         if n_untied:
             agreement[k] = np.round(kendalltau(x, y).statistic * n_untied)
-    return agreement, pairs
+    return agreement, counts
 
 
 def _count_tied_pairs(values: Floats) -> float:
@@ -290,6 +290,6 @@ def _compute_mean_weights(n_above: Any, n_tied: Any) -> Floats:
     """Compute the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
     # Pairs within a tie group are equally often in either order, so they add nothing.
     max_rank = n_above.max(initial=0) + n_tied.max()
-    harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, max_rank + 1)))
+    harmonic_sums = np.append(0.0, np.cumsum(1 / np.arange(1, max_rank + 1)))
     first, last = np.maximum(n_above - 1, 0), np.maximum(n_above + n_tied - 1, 0)
-    return np.asarray((harmonic[last] - harmonic[first]) / np.maximum(n_tied, 1))
+    return np.asarray((harmonic_sums[last] - harmonic_sums[first]) / np.maximum(n_tied, 1))

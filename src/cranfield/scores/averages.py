@@ -95,12 +95,12 @@ def fill_missing(
     is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
     reason = f"no topic has a score of every system{suffix}"
     if missing == "error":
-        first = next(k for k, mask in enumerate(masks) if mask.any())
-        cell = describe_cell(first, np.argwhere(masks[first])[0])
-        gap = f"{cell} ({inflect(n_missing, 'score')} missing)"
-        problem, advice = gap, "missing='drop' excludes topics that lack a score"
+        table_index = next(k for k, mask in enumerate(masks) if mask.any())
+        cell = describe_cell(table_index, np.argwhere(masks[table_index])[0])
+        gap_text = f"{cell} ({inflect(n_missing, 'score')} missing)"
+        problem, advice = gap_text, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
-            problem = f"{reason}: {gap}"
+            problem = f"{reason}: {gap_text}"
             advice = "all sources must spell topic ids in the same way"
         raise CranfieldError(
             f"{problem}; {advice}, and missing='zero' counts missing scores as 0{hint}"

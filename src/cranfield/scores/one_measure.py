@@ -90,8 +90,8 @@ def find_label(name: object, labels: Sequence[str], kind: str = "system", role: 
     """Return the index of a label; the error for an unknown label suggests similar labels."""
     if name in labels:
         return labels.index(str(name))
-    known = f"expected one of: {list_some(map(quote, labels), 10)}"
-    hint = suggest_names(name, labels, otherwise=known, show=quote)
+    choices = f"expected one of: {list_some(map(quote, labels), 10)}"
+    hint = suggest_names(name, labels, otherwise=choices, show=quote)
     raise PolicyError(f"unknown {kind} {quote(name)}{role}{hint}")
 
 
@@ -128,8 +128,8 @@ def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
 
 def find_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
     """Return the first of the labels that is not among the other labels, or None."""
-    present = set(other_labels)
-    return next((label for label in labels if label not in present), None)
+    other_set = set(other_labels)
+    return next((label for label in labels if label not in other_set), None)
 
 
 AGGREGATES = ("mean", "sum", "geometric")  # Aggregates of the scores of a measure over topics
@@ -369,8 +369,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         ]
         # np.ix_ copies to contiguous memory, on which the order of additions depends.
         values = self.values[np.ix_(*indices)]
-        labels: Any = dict(zip(("topics", "systems", "shards"), names, strict=False))
-        return replace(self, values=values, **labels)
+        selected_labels: Any = dict(zip(("topics", "systems", "shards"), names, strict=False))
+        return replace(self, values=values, **selected_labels)
 
     def with_scale(self, scale: Scale | str) -> Scores:
         """Return the scores with a declared scale.
@@ -403,8 +403,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             named_labels = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
             for (name, labels), (other_name, other_labels) in permutations(named_labels):
                 if (label := find_missing_label(other_labels, labels)) is not None:
-                    missing = f"{axis} {quote(label)}"
-                    raise CranfieldError(f"{name} lacks {missing}, which {other_name} has")
+                    cause = f"{axis} {quote(label)}, which {other_name} has"
+                    raise CranfieldError(f"{name} lacks {cause}")
         if (self.topics, self.systems) == (like.topics, like.systems):
             return self
         return self.select(like.topics, like.systems)
@@ -455,8 +455,8 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             axes = ", ".join(self.labels)
             reason = f"expected indices of {axes} of {self!r}, got {quote(index)}"
             raise PolicyError(reason) from None
-        in_shard = f" in {self.axis} {sanitise(shard[0])}" if shard else ""
-        return f"system {quote(system)} on topic {quote(topic)}{in_shard}"
+        location = f" in {self.axis} {sanitise(shard[0])}" if shard else ""
+        return f"system {quote(system)} on topic {quote(topic)}{location}"
 
     def overall(self) -> Floats:
         """Return the mean, sum or geometric mean of each system, as the measure defines."""
@@ -602,13 +602,13 @@ def align_scores(
     Raise an error for infinite scores and, unless `allows_shards` is True, for scores by shard.
     """
     (first, reference), *_ = scores.items()
-    aligned = {}
+    aligned_scores = {}
     for name, measure_scores in scores.items():
         if not allows_shards:
             measure_scores.require_two_axes(f"{format_name(name)} has scores by shard")
-        finite = measure_scores.check_finite(f" by {format_name(name)}")
-        aligned[name] = finite.align(reference, (format_name(name), format_name(first)))
-    return aligned
+        table = measure_scores.check_finite(f" by {format_name(name)}")
+        aligned_scores[name] = table.align(reference, (format_name(name), format_name(first)))
+    return aligned_scores
 
 
 def complete_scores(

@@ -62,8 +62,7 @@ def split_run_names(
     is_shared = pl.struct("system", "replicate", is_known).is_duplicated() & is_known
     table.check({"several runs are replicate {replicate} of system {system}": is_shared})
     if n_unknown := frame.filter(~is_known).height:
-        n_rows = inflect(n_unknown, "row")
-        warn(f"{table.source}: {n_rows} ignored: runs without scores")
+        warn(f"{table.source}: {inflect(n_unknown, 'row')} ignored: runs without scores")
     labels = {run: (system, name) for run, system, name in frame.iter_rows()}
     for run in runs:
         if run not in labels:
@@ -85,12 +84,12 @@ def _split_name(run: str, allows_single: bool) -> tuple[str, str]:
 
 def describe_replicate_names(systems: Sequence[str]) -> str:
     """Return a warning if several systems are named like replicates of one system, else ''."""
-    runs_of: dict[str, list[str]] = {}
+    runs_by_system: dict[str, list[str]] = {}
     names = split_run_names(systems, allows_single=True)
     for run, (system, name) in zip(systems, names, strict=True):
         if name:
-            runs_of.setdefault(system, []).append(quote(run))
-    for system, runs in runs_of.items():
+            runs_by_system.setdefault(system, []).append(quote(run))
+    for system, runs in runs_by_system.items():
         if len(runs) > 1:
             return (
                 f"{runs[0]} and {runs[1]} are compared as systems; if they are replicates of"

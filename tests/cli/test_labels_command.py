@@ -156,8 +156,8 @@ labels.csv -m gamma | unknown measure of agreement 'gamma'; expected one of
 labels.csv -m kappa | kappa requires two assessors
 labels.csv --reference eve | unknown assessor 'eve'
 labels.csv --confidence 95 | confidence: 95.0 is not in the range 0<x<1
-labels.csv --qrels out -o out | must be a file other than --output
-labels.csv --qrels - | must be a file other than --output
+labels.csv --qrels out -o out | must be a file of its own, got the file of --output, 'out'
+labels.csv --qrels - | must be a file of its own, got standard output (-)
 labels.csv --qrels no/where | no/where: cannot be written
 - --gold - | only one file can be standard input
 gold --columns '- - worker grade' | must include doc

@@ -64,7 +64,8 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
 --model DBN --model DBN | only once
 --model DBN --model UBM -o m.json | --output requires a single model
 --seed 3 | requires --baseline
---model DBN --baseline UBM | must be one of two or more models
+--model DBN --baseline UBM | must be a model of --model, got UBM
+--model DBN --baseline DBN | requires two or more models of --model, got DBN only
 --measure P@1 | --measure requires --qrels
 -o log.csv | would overwrite an input file
 --table gain | --table gain requires --baseline

@@ -79,7 +79,7 @@ differences qrels one.run two.run --only one --only x | 'x'
 residuals qrels one.run two.run --test sign | is not an analysis of variance
 residuals qrels one.run two.run --baseline one | --baseline cannot be combined with the chart
 spacing -m P | requires --length
-spacing qrels one.run two.run --length 3 | cannot be combined with QRELS, RUN and --scores
+spacing qrels one.run two.run --length 3 | cannot be combined with QRELS, RUN or --scores
 stability qrels one.run two.run | draw it with `cranfield study collection ... --plot stability=FILE
 clicks qrels one.run two.run | in Python only, with cf.online.read_log(...).plot.clicks()
 box | expected QRELS and at least one RUN, or --scores FILE

@@ -147,7 +147,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--bins", "0;1"), "setting bins must be numbers"),
         (("--bins", "0.1"), "bins must start at 0 and ascend"),
         (("--majority",), "setting majority requires --preferences"),
-        (("--gold", "sharp", "-m", "fair"), "two measures or more besides it"),
+        (("--gold", "sharp", "-m", "fair"), "two or more other measures"),
         (("--gold", "none"), "unknown measure 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
         (("--table", "none"), "unknown table 'none'"),

@@ -104,7 +104,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 --scores scores.csv --sizes x | --sizes must be integers >= 2
 --scores scores.csv -t wilcox | did you mean wilcoxon
 --scores scores.csv -t md3 | anova-3 requires scores by shard
---scores scores.csv --shards 2 | --shards and shard-map require QRELS and RUN
+--scores scores.csv --shards 2 | --shards and setting shard-map require QRELS and RUN
 --scores scores.csv --rel 2 | setting rel cannot be combined with --scores
 --scores scores.csv --teams absent.csv | absent.csv: cannot be read
 --scores scores.csv --teams teams.csv | system 'a' has no team

@@ -216,7 +216,7 @@ def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> No
 
 
 def _print_releases(campaign: cf.campaign.Campaign, runs: Sequence[Submission], noun: str) -> None:
-    """Print a note on releases with runs that were changed, because releases never change."""
+    """Print a note on each release that contains the runs, because releases never change."""
     from cranfield.campaign.campaign_folder import find_releases_with
 
     for release in find_releases_with(campaign, runs):
@@ -308,8 +308,8 @@ def submit(
 ) -> int:
     """Submit runs; each run is accepted, or refused with a list of its faults.
 
-    The files are stored unchanged. The exit status is 1 if a run is refused and, without
-    --from, 2 if a run could not be submitted.
+    The files are stored unchanged. The exit status is 1 if a run is refused, and 2 (with --from 1)
+    if a run could not be submitted.
 
     Parameters
     ----------
@@ -334,7 +334,8 @@ def submit(
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
     declaration = Declaration(**{name: options.pop(name) for name in names})
     if declaration.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag requires a single run, and cannot be combined with --from")
+        problem = "--from" if table is not None else len(runs)
+        raise PolicyError(f"--tag requires a single run, got {problem}")
     if not runs and table is None:
         raise PolicyError("expected RUN... or --from TABLE, got neither")
     if table is None and not declaration.team:
@@ -349,13 +350,13 @@ def submit(
     if consent := campaign.rules.consent.strip():
         print(f"by submitting, a team agrees: {sanitise(consent)}", file=sys.stderr)
     outcomes, n_runs = [], len(archive.rows)
-    for outcome in submit_archive(campaign, archive, **options):
-        if outcome.run_outcome is not None:
-            outcomes.append(outcome.run_outcome)
-            print(outcome.run_outcome)
+    for row_outcome in submit_archive(campaign, archive, **options):
+        if row_outcome.run_outcome is not None:
+            outcomes.append(row_outcome.run_outcome)
+            print(row_outcome.run_outcome)
         else:
-            prefix = "" if table is None else f"run {quote(outcome.row.declaration.tag)}: "
-            print(f"cranfield: error: {sanitise(prefix + outcome.reason)}", file=sys.stderr)
+            prefix = "" if table is None else f"run {quote(row_outcome.row.declaration.tag)}: "
+            print(f"cranfield: error: {sanitise(prefix + row_outcome.reason)}", file=sys.stderr)
     n_accepted = sum(outcome.is_accepted for outcome in outcomes)
     if n_runs > 1:
         print(f"{n_accepted:,} of {n_runs:,} runs accepted")
@@ -440,7 +441,7 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
 
 STATES = ("accepted", "refused", "replaced", "withdrawn")
 TEXT_COLUMNS = ("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received")
-COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")  # in CSV and JSON
+COLUMNS = (*TEXT_COLUMNS, "bytes", "object", "description", "reason")  # CSV has also answers
 
 
 @run.command("list")

@@ -84,10 +84,12 @@ def pool(
 
     rules = campaign.rules.get_task(task)
     documents_pool = campaign.pool(rules.name, **options)
-    topics = inflect(len(documents_pool.topics), "topic")
-    size = f"{topics}, {inflect(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
+    topics_text = inflect(len(documents_pool.topics), "topic")
+    runs_text = f"{inflect(len(documents_pool.systems), 'run')}, depth {documents_pool.depth}"
     mark = ", runs recorded as pooled" if options["mark"] else ""
-    lines = [f"pool of {inflect(len(documents_pool), 'document')}: {size}{mark}"]
+    lines = [
+        f"pool of {inflect(len(documents_pool), 'document')}: {topics_text}, {runs_text}{mark}"
+    ]
     if options["without"]:
         lines.append(f"excluded from the pool: {', '.join(map(sanitise, options['without']))}")
     late_runs = [sanitise(run.tag) for run in campaign.submissions(rules.name) if run.late]
@@ -147,8 +149,8 @@ def judgments(
         raise PolicyError("QRELS requires --version, such as --version 1")
     earlier_records = campaign.registry.list_judgments(rules.name)
     record = campaign.add_judgments(qrels, rules.name, version=version, **options)
-    rows = inflect(record.rows, "judgment")
-    print(f"{rules.name}: version {quote(record.version)} of the judgments, {rows}")
+    rows_text = inflect(record.rows, "judgment")
+    print(f"{rules.name}: version {quote(record.version)} of the judgments, {rows_text}")
     if earlier_records and record not in earlier_records:
         from cranfield.campaign.results.stored_inputs import compare_versions, read_stored_qrels
 

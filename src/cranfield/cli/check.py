@@ -78,7 +78,7 @@ def check(
             files, rules, task, tag=tag, team=team, all_faults=all_faults
         )
     elif "-" in files:
-        raise PolicyError("standard input (-) requires --rules, as other files are read twice")
+        raise PolicyError("standard input (-) requires --rules, as files are read twice without it")
     else:
         reading["format"] = reading.pop("input_format")
         checks = cf.check(files[0], files[1:], all_faults=all_faults, **reading)

@@ -157,10 +157,10 @@ def compare(
         read_margin(margin)
     if marks is not None:
         check_marks(marks, comparing["baseline"], (comparing["alpha"],))
-    if fail_if_worse and (
-        len(comparing["baseline"]) != 1 or comparing["alternative"] != "two-sided"
-    ):
-        raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
+    if fail_if_worse and (n_baselines := len(comparing["baseline"])) != 1:
+        raise PolicyError(f"--fail-if-worse requires a single --baseline, got {n_baselines}")
+    if fail_if_worse and (alternative := comparing["alternative"]) != "two-sided":
+        raise PolicyError(f"--fail-if-worse requires a two-sided test, got {alternative}")
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     has_all_measures = joint or marks is not None
     scores = source.load_scores(
@@ -174,11 +174,11 @@ def compare(
         )
         return 0
     comparisons = {name: cf.compare(s, **options) for name, s in scores.items()}
-    has_exact = any(k.startswith("exact") for pairs in comparisons.values() for k in pairs.details)
-    corrections = [cf.significance.CORRECTIONS[pairs.correction] for pairs in comparisons.values()]
+    has_exact = any(k.startswith("exact") for c in comparisons.values() for k in c.details)
+    corrections = [cf.significance.CORRECTIONS[c.correction] for c in comparisons.values()]
     if has_exact and comparing["exact"] and all(correction.is_random for correction in corrections):
         warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
-    statements = {name: cf.meaningfulness(pairs) for name, pairs in comparisons.items()}
+    statements = {name: cf.meaningfulness(c) for name, c in comparisons.items()}
     if strict:
         for statement in statements.values():
             statement.require()
@@ -338,21 +338,21 @@ def _describe_failures(
     from cranfield.tabular import format_pvalue
 
     lines = []
-    for name, pairs in comparisons.items():
-        equivalence = None if margin is None else pairs.equivalence(margin)
-        is_failure = pairs.is_worse() if equivalence is None else ~equivalence.is_non_inferior
-        low, high = pairs.interval if equivalence is None else equivalence.interval
+    for name, comparison in comparisons.items():
+        equivalence = None if margin is None else comparison.equivalence(margin)
+        is_failure = comparison.is_worse() if equivalence is None else ~equivalence.is_non_inferior
+        low, high = comparison.interval if equivalence is None else equivalence.interval
         for k in np.flatnonzero(is_failure):
             verdict = (
-                f"worse (p {format_pvalue(pairs.adjusted_pvalues[k])}):"
+                f"worse (p {format_pvalue(comparison.adjusted_pvalues[k])}):"
                 if equivalence is None
                 else f"not shown to be non-inferior within {equivalence.margin[k]:.4g}:"
             )
             interval = "" if np.isnan(low[k]) else f" ({low[k]:+.4f} to {high[k]:+.4f})"
             lines.append(
-                f"{verdict} {pairs.systems[pairs.first[k]]} {pairs.between_names}"
-                f" {pairs.systems[pairs.second[k]]}{f', {name}' if name else ''}:"
-                f" {pairs.difference[k]:+.4f}{interval}"
+                f"{verdict} {comparison.systems[comparison.first[k]]} {comparison.between_names}"
+                f" {comparison.systems[comparison.second[k]]}{f', {name}' if name else ''}:"
+                f" {comparison.difference[k]:+.4f}{interval}"
             )
     return lines
 
@@ -413,13 +413,11 @@ def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str 
             f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got"
             f" {cli.describe_format(format)}"
         )
-    if view == "prose" and (
-        format not in {"text", "markdown", "latex"} or any(vars(markup).values())
-    ):
-        raise PolicyError(
-            "--as prose requires --format text, markdown or latex, without the settings of LaTeX"
-            " tables (caption, label, long)"
-        )
+    if view == "prose" and format not in {"text", "markdown", "latex"}:
+        form = cli.describe_format(format)
+        raise PolicyError(f"--as prose requires --format text, markdown or latex, got {form}")
+    if view == "prose":
+        cli.refuse_options(vars(markup), "cannot be combined with --as prose")
 
 
 DEMO_REPORT = "cranfield-demo.html"  # file of the report, in the current folder

@@ -137,8 +137,8 @@ def evaluate(
 def _check_view(view: str, output: cli.Output) -> None:
     """Refuse formats and options that a view other than the scores does not support."""
     if output.format not in RESULT_FORMATS:
-        form = cli.describe_format(output.format)
-        raise PolicyError(f"--as {view} cannot be combined with --format {form}")
+        format_text = cli.describe_format(output.format)
+        raise PolicyError(f"--as {view} cannot be combined with --format {format_text}")
     if view != "expected-exposure":
         unsupported = ("places", "order", "caption", "label", "long")
         cli.refuse_options(unsupported, f"cannot be combined with --as {view}")
@@ -222,8 +222,8 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
                 f" some scores are missing for {list_some(systems, 5)}"
             )
         elif n_missing := len(topics) - int((~is_missing[:, 0]).sum()):
-            n_topics = inflect(len(topics), "topic")
-            warn(f"{name or 'scores'}: excluded {n_missing:,} of {n_topics}, which have no score")
+            text = inflect(len(topics), "topic")
+            warn(f"{name or 'scores'}: excluded {n_missing:,} of {text}, which have no score")
 
 
 def _format_lines(
@@ -465,8 +465,8 @@ def _estimate_scores(
 ) -> list[Result]:
     """Compute prediction-powered scores from human labels and those of a judge."""
     if output.format == "parquet":
-        form = cli.describe_format("parquet")
-        raise PolicyError(f"--human cannot be combined with --format {form}")
+        format_text = cli.describe_format("parquet")
+        raise PolicyError(f"--human cannot be combined with --format {format_text}")
     with collect_warnings() as messages:
         human = read_human()
     for message in messages:

@@ -45,7 +45,7 @@ MAX_PAIRS = 40  # maximum number of pairs of workers in text output
 @cli.own_options("columns", columns={"metavar": "NAMES"})
 @cli.gather_options(
     dict,
-    "reading",
+    "label_options",
     cli.make_options(
         "cranfield.assess.read_labels",
         "worker_columns grades repeats missing encoding",
@@ -95,7 +95,7 @@ def labels(
     gold: str | None,
     fix_gold: bool = False,
     qrels: str | None,
-    reading: dict[str, Any],
+    label_options: dict[str, Any],
     measures: tuple[str, ...],
     result_output: cli.ResultOutput,
     **agreement_options: Any,
@@ -129,7 +129,8 @@ def labels(
     cranfield labels crowd.csv --table workers --format csv
     """
     if qrels is not None and qrels in {result_output.output, "-"}:
-        raise PolicyError(f"--qrels must be a file other than --output, got {quote(qrels)}")
+        problem = "standard output (-)" if qrels == "-" else f"the file of --output, {quote(qrels)}"
+        raise PolicyError(f"--qrels must be a file of its own, got {problem}")
     result_output.check(KEYS, {"gold": "--gold"} if gold is None else {})
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import LabelSummary
@@ -141,11 +142,11 @@ def labels(
     annotations = cf.assess.read_labels(
         labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
         columns=label_columns,
-        **reading,
+        **label_options,
     )
     gold_qrels = None
     if gold is not None:
-        encoding = reading["encoding"]
+        encoding = label_options["encoding"]
         gold_qrels = read_gold(gold, annotations, columns=gold_columns, encoding=encoding)
     known_grades = {"gold": gold_qrels} if fix_gold else {}
     consensus = CROWD_MODELS[method](
@@ -164,7 +165,7 @@ def labels(
             notes=(
                 f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
                 " aggregated grade; without: agreement with the aggregated labels of the other"
-                " workers, of which each of m tied grades counts 1/m",
+                " workers, where each of m tied grades counts 1/m",
             ),
         ),
     ]
@@ -190,7 +191,7 @@ def labels(
     frames |= _make_pair_tables(consensus, result_output.table)
     if qrels is not None:
         notes.append(f"{inflect(len(consensus.qrels), 'judgment')} written to {qrels}")
-    results = ResultSet(
+    result_set = ResultSet(
         [*summary.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
         {name: (frame, keys[name]) for name, frame in frames.items()},
@@ -200,7 +201,7 @@ def labels(
         },
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
-    result_output.write(results, write_more)
+    result_output.write(result_set, write_more)
 
 
 def _describe_ties(consensus: cf.assess.Consensus) -> list[str]:
@@ -257,9 +258,9 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
     rows = np.flatnonzero(gold_level >= 0)
     n_grades = consensus.labels.grades.size
     # The last column counts pairs that were dropped for a tie.
-    aggregated = np.where(consensus.level[rows] < 0, n_grades, consensus.level[rows])
+    aggregated_level = np.where(consensus.level[rows] < 0, n_grades, consensus.level[rows])
     counts = np.zeros((n_grades, n_grades + 1), dtype=int)
-    np.add.at(counts, (gold_level[rows], aggregated), 1)
+    np.add.at(counts, (gold_level[rows], aggregated_level), 1)
     n_correct, n_tied = int(np.trace(counts)), int(consensus.is_tied[rows].sum())
     names = [*map(str, consensus.labels.grades), "none"]
     columns = dict(zip(names, counts.T, strict=True))
@@ -406,10 +407,10 @@ def judges(
         "strata": is_by_grade,
         "score-bias": is_ranked and has_bias,
     }
-    tables = [name for name, is_available in conditions.items() if is_available]
-    bounds = check_tolerances(tolerances, ["intervals", *tables], TOLERANCE_CONDITIONS)
-    tables += ["decisions"] if bounds else []
-    absent = {name: text for name, text in TABLE_CONDITIONS.items() if name not in tables}
+    table_names = [name for name, is_available in conditions.items() if is_available]
+    bounds = check_tolerances(tolerances, ["intervals", *table_names], TOLERANCE_CONDITIONS)
+    table_names += ["decisions"] if bounds else []
+    absent = {name: text for name, text in TABLE_CONDITIONS.items() if name not in table_names}
     result_output.check(JUDGE_TABLES, absent)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
     reading = cli.ReadingOptions.from_options(judging)
@@ -446,7 +447,7 @@ def judges(
         }
         options |= ppi_options if ppi else {"confidence": confidence}
         data = (run_list, human_qrels, labels)
-        results = _judge_runs(data, measure_list, tables, families, options)
+        results = _judge_runs(data, measure_list, table_names, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
     notes = list(
@@ -476,7 +477,7 @@ def _check_unit(ppi: str | None, has_runs: bool) -> None:
         return
     check_choice("unit", ppi, (*UNITS, "grade"))
     if ppi == "grade" and has_runs:
-        raise PolicyError("--ppi grade cannot be combined with --runs and --own-runs")
+        raise PolicyError("--ppi grade cannot be combined with --runs or --own-runs")
     if ppi != "grade" and not has_runs:
         raise PolicyError(f"--ppi {ppi} requires --runs or --own-runs; --ppi grade does not")
 
@@ -545,16 +546,16 @@ def prompts(
     from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
     from cranfield.sources.text import decode_text
 
-    path, file_count = output or "-", inflect(len(files), "file")
+    path, files_text = output or "-", inflect(len(files), "file")
     if template is not None:
         if len(files) != 3:
-            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {file_count}")
+            raise PolicyError(f"--template requires PAIRS TOPICS DOCUMENTS, got {files_text}")
         source, (pairs, topics, documents) = Source(template), files
         text = decode_text(source.read(), source.name)
         write_table(cf.assess.make_prompts(pairs, topics, documents, text), path, "jsonl")
         return
     if len(files) != 2:
-        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
+        raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {files_text}")
     rule = ONLY_NUMBER if grades is None else cli.parse_grades(grades)
     answers = cf.assess.parse_answers(*files, grades=rule)
     write_table(answers.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))

@@ -176,8 +176,8 @@ def experiment(
             "expected either -m MEASURE (for a log) or --metric COLUMN (for a table of units), got"
             f" {'both' if measures else 'neither'}"
         )
-    required = {"segments": "segments", "interactions": "segments", "looks": "sequential"}
-    absent = {table: f"--{name}" for table, name in required.items() if not options[name]}
+    required_options = {"segments": "segments", "interactions": "segments", "looks": "sequential"}
+    absent = {table: f"--{name}" for table, name in required_options.items() if not options[name]}
     result_output.check(cf.online.ExperimentReport.get_columns(), absent)
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
@@ -359,9 +359,9 @@ def interleave(
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
     if interleaved_runs.missing_topics:
-        topics = inflect(len(interleaved_runs.missing_topics), "topic")
+        topics_text = inflect(len(interleaved_runs.missing_topics), "topic")
         names = list_some(interleaved_runs.missing_topics, 5)
-        click.echo(sanitise(f"note: excluded {topics} that some runs lack: {names}"), err=True)
+        click.echo(sanitise(f"note: excluded {topics_text} that some runs lack: {names}"), err=True)
 
 
 @cli.command()
@@ -451,8 +451,8 @@ def preference(
     else:
         log = read_log(logs, log_options)
         if runs:
-            interleaved = cf.online.interleave_runs([*runs])
-            names, options["lists"] = names or [*interleaved.rankers], interleaved.lists
+            interleaved_runs = cf.online.interleave_runs([*runs])
+            names, options["lists"] = names or [*interleaved_runs.rankers], interleaved_runs.lists
         teams = names or list_teams(log)
         if runs or len(teams) == 2:
             cli.warn_unused(("correction",), "there is only one pair of rankers")

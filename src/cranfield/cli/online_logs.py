@@ -16,8 +16,6 @@ from cranfield.result import ResultSet
 from cranfield.tabular import tabulate_frame
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from cranfield.online.click_models.model import PageModel
 
 
@@ -143,10 +141,10 @@ def measure(
     measure_list = [cf.online.parse_online_measure(name) for name in measures] or None
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
-    units = values.to_polars()
-    wide_frame = values.pivot_measures() if by else units.drop("total", "count")
+    value_frame = values.to_polars()
+    wide_frame = values.pivot_measures() if by else value_frame.drop("total", "count")
     tables = [tabulate_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
-    frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
+    frames_with_keys: dict[str, Any] = {"measures": (value_frame, (*by, "measure"))}
     notes = values.notes
     if survival:
         times = [measure for measure in values.measures if measure.may_be_censored]
@@ -156,11 +154,11 @@ def measure(
         for name, frame in concatenate_survival_tables(log, times).items():
             title, n_keys = SURVIVAL[name]
             tables.append(tabulate_frame(frame, title))
-            frames[name] = frame, frame.columns[:n_keys]
-        notes += [INDEPENDENCE_NOTE] if "logrank" in frames else []
+            frames_with_keys[name] = frame, frame.columns[:n_keys]
+        notes += [INDEPENDENCE_NOTE] if "logrank" in frames_with_keys else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
-    result_output.write(ResultSet(heading, tables, frames, facts))
+    result_output.write(ResultSet(heading, tables, frames_with_keys, facts))
 
 
 KEYS = {
@@ -275,13 +273,13 @@ def train(
             raise PolicyError(f"--qrels requires a model of relevance, such as DBN, got {got}")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(tabulate_frame(frames["relevance"], "Estimated relevance and judgments"))
-    notes = [repr(train_log)]
-    notes += [f"evaluated on {test_log!r}" if held_out else "evaluated on the training pages"]
-    notes += [] if path is None else [f"{fits[0].model} written to {path}"]
+    heading = [repr(train_log)]
+    heading += [f"evaluated on {test_log!r}" if held_out else "evaluated on the training pages"]
+    heading += [] if path is None else [f"{fits[0].model} written to {path}"]
     frames_with_keys = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **resampling}
     save = None if path is None else partial(fits[0].save, path)
-    result_output.write(ResultSet(notes, tables, frames_with_keys, facts), save)
+    result_output.write(ResultSet(heading, tables, frames_with_keys, facts), save)
 
 
 def _parse_models(
@@ -289,11 +287,13 @@ def _parse_models(
 ) -> tuple[list[PageModel], PageModel | None]:
     names = cf.online.models()["model"].to_list() if models == ("all",) else models
     model_list = [cf.online.parse_model(name) for name in names]
-    if len(set(model_list)) < len(model_list):
-        raise PolicyError("--model must name each model only once")
+    if repeated_models := [model for model in model_list if model_list.count(model) > 1]:
+        raise PolicyError(f"--model must name each model only once, got {repeated_models[0]} twice")
     if path is not None and len(model_list) > 1:
         raise PolicyError(f"--output requires a single model, got {len(model_list)}")
     base = None if baseline is None else cf.online.parse_model(baseline)
-    if base is not None and (base not in model_list or len(model_list) < 2):
-        raise PolicyError(f"--baseline must be one of two or more models of --model, got {base}")
+    if base is not None and base not in model_list:
+        raise PolicyError(f"--baseline must be a model of --model, got {base}")
+    if base is not None and len(model_list) < 2:
+        raise PolicyError(f"--baseline requires two or more models of --model, got {base} only")
     return model_list, base

@@ -256,9 +256,9 @@ def pool(
         )
     n_ranked = n_next or budget
     is_list = bool(n_ranked or unjudged or (sample and judged is None))
-    tables = ["topics", "systems"] if judged is not None else ["topics"]
-    tables = ["stops"] if rules else ["relevant"] if sample else tables
-    _check_output(format, table, tables, is_list=is_list, is_sample=sample is not None)
+    table_names = ["topics", "systems"] if judged is not None else ["topics"]
+    table_names = ["stops"] if rules else ["relevant"] if sample else table_names
+    _check_output(format, table, table_names, is_list=is_list, is_sample=sample is not None)
     design: dict[str, Any] = {
         "size": None if size is None else parse_amount(size),
         "strata": None if strata is None else parse_strata(strata),
@@ -302,7 +302,7 @@ def pool(
 
 
 def _check_output(
-    format: str, table: str | None, tables: Sequence[str], *, is_list: bool, is_sample: bool
+    format: str, table: str | None, table_names: Sequence[str], *, is_list: bool, is_sample: bool
 ) -> None:
     formats = LIST_FORMATS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
     if format not in {"auto", *formats}:
@@ -315,7 +315,7 @@ def _check_output(
             raise PolicyError(
                 "--table applies to reports, not to documents or judgments; remove --table"
             )
-        check_table(table, tables)
+        check_table(table, table_names)
 
 
 def _report_pool(
@@ -330,8 +330,8 @@ def _report_pool(
     import numpy as np
     import polars as pl
 
-    size = f"{inflect(len(pool.topics), 'topic')}, {inflect(len(pool.systems), 'system')}"
-    heading = [f"pool of {inflect(len(pool), 'document')}: {size}, depth {pool.depth}"]
+    sizes_text = f"{inflect(len(pool.topics), 'topic')}, {inflect(len(pool.systems), 'system')}"
+    heading = [f"pool of {inflect(len(pool), 'document')}: {sizes_text}, depth {pool.depth}"]
     pool_facts: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
     pool_frames = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
     if is_judged:
@@ -354,22 +354,22 @@ def _draw_sample(
     sample = cf.assess.sample(pool, design, **options)
     n_missing = int((sample.is_drawn & pool.find_unjudged(qrels).is_unjudged).sum())
     if n_missing and missing == "nonrelevant":
-        documents = inflect(len(sample), "sampled document")
-        warn(f"{n_missing:,} of {documents} are not judged and count as not relevant")
+        documents_text = inflect(len(sample), "sampled document")
+        warn(f"{n_missing:,} of {documents_text} are not judged and count as not relevant")
     return sample
 
 
 def _report_sample(
     sample: cf.assess.Sample, qrels: cf.Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
-    relevant = sample.estimate_relevant(qrels, rel, unjudged=missing)
-    standard_error = f"{relevant.total_error:.1f}" if relevant.has_total_error else "unknown"
+    estimate = sample.estimate_relevant(qrels, rel, unjudged=missing)
+    standard_error = f"{estimate.total_error:.1f}" if estimate.has_total_error else "unknown"
     lines = [
         f"sample by {sample.drawing}, seed {seed}: {inflect(len(sample), 'document')}",
-        f"estimated number of relevant documents in the pool: {relevant.total:.1f}, standard error"
+        f"estimated number of relevant documents in the pool: {estimate.total:.1f}, standard error"
         f" {standard_error}",
     ]
-    return {"relevant": relevant.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
+    return {"relevant": estimate.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
 
 
 def _report_stopping(
@@ -385,9 +385,9 @@ def _report_stopping(
         for topic, decisions in stopping.items()
         for verdict in decisions.list_verdicts()
     ).rename({"n_judged": "judged", "n_relevant": "relevant"}, strict=False)
-    topics = inflect(len(stopping), "topic")
+    topics_text = inflect(len(stopping), "topic")
     lines = [
-        f"{rule} stops judging for {rows.filter(rule=str(rule))['stop'].sum()} of {topics}"
+        f"{rule} stops judging for {rows.filter(rule=str(rule))['stop'].sum()} of {topics_text}"
         for rule in rules
     ]
     if any(rule.name == "RecallTest" for rule in rules):
@@ -415,8 +415,8 @@ def _rank_documents(
         n_unjudged = len(pool.find_unjudged(qrels))
         _warn_of_judgments(len(qrels) - len(pool) + n_unjudged)
         if n_unjudged:
-            unjudged = inflect(n_unjudged, "unjudged document")
-            warn(f"{method} treats {unjudged} of the pool as not relevant")
+            documents_text = inflect(n_unjudged, "unjudged document")
+            warn(f"{method} treats {documents_text} of the pool as not relevant")
     return order.filter(order["place"] <= min(budget or 0, len(pool)))
 
 

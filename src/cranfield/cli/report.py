@@ -313,7 +313,7 @@ def plot(
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
             raise PolicyError(
-                f"{name} is a chart of measures and cannot be combined with QRELS, RUN and --scores"
+                f"{name} is a chart of measures and cannot be combined with QRELS, RUN or --scores"
             )
         cli.refuse_options({*judging} - {*cli.WORK}, reason)
         figure = chart.draw(*([source.measures] if chart.subject == MEASURES else []), **options)

@@ -352,12 +352,11 @@ def _compute_scores(
         names = [name for name in all_scores if name not in gold_names]
     n_candidates = len(set(names) - set(gold_names))
     if gold_names and n_candidates < 2:
-        raise PolicyError(f"--gold requires two measures or more besides it, got {n_candidates}")
+        raise PolicyError(f"--gold requires two or more other measures, got {n_candidates}")
     return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 
 def _name_folders(names: Iterable[str]) -> dict[str, str]:
-    """Return the name of a folder for each measure."""
     folders: dict[str, str] = {}
     for name in names:
         folder = cli.make_folder_name(f"swaps {name}")

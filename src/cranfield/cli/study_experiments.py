@@ -118,7 +118,7 @@ def _evaluate_shards(
         [scores] = source.load_scores(options.judging).values()
         return scores, None
     if source.score_files:
-        raise PolicyError("--shards and shard-map require QRELS and RUN, got --scores")
+        raise PolicyError("--shards and setting shard-map require QRELS and RUN, got --scores")
     rankings = source.require_rankings()
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with scores by shard")
     excluded_options = ("rel", *cli.DOCUMENT_OPTIONS)

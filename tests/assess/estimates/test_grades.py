@@ -86,7 +86,7 @@ def test_the_command_takes_no_runs(tmp_path: Path) -> None:
     out, _ = cranfield(tmp_path, *start, "grade", "--table", "strata", "--format", "csv")
     assert pl.read_csv(out.encode())["label"].to_list() == [0, 1, 2]
     _, err = cranfield(tmp_path, *start, "grade", "--own-runs", status=2)
-    assert "--ppi grade cannot be combined with --runs and --own-runs" in err
+    assert "--ppi grade cannot be combined with --runs or --own-runs" in err
 
 
 def test_a_sample_with_unequal_probabilities_within_a_grade_is_refused() -> None:

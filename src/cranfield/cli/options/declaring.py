@@ -28,34 +28,34 @@ def check_conditions(ctx: click.Context) -> None:
     Each condition is sufficient: `"--sample --judged"` requires both options,
     `"--format=latex,html"` one of these values, and `"!--judged"` that the option is not set.
     """
-    by_name: dict[str, click.Parameter] = {}
+    params: dict[str, click.Parameter] = {}
     for param in ctx.command.params:
-        by_name |= dict.fromkeys([*param.opts, param.human_readable_name.strip("[].")], param)
+        params |= dict.fromkeys([*param.opts, param.human_readable_name.strip("[].")], param)
     for param in ctx.command.params:
         # A shared option may have conditions on options that the command lacks.
         conditions = [
             condition
             for condition in map(str.split, getattr(param, "requires", ()))
-            if all(term.removeprefix("!").partition("=")[0] in by_name for term in condition)
+            if all(term.removeprefix("!").partition("=")[0] in params for term in condition)
         ]
         if not conditions or not is_set(param.name or "", ctx):
             continue
-        if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
+        if not any(all(_is_met(term, params, ctx) for term in terms) for terms in conditions):
             option = get_display_name(param)
             for terms in conditions:
-                unmet_terms = [term for term in terms if not _is_met(term, by_name, ctx)]
+                unmet_terms = [term for term in terms if not _is_met(term, params, ctx)]
                 if all(term[0] == "!" for term in unmet_terms):
                     exclusions = _list_exclusions(
-                        [_insert_actual_value(term, by_name, ctx) for term in unmet_terms], by_name
+                        [_insert_actual_value(term, params, ctx) for term in unmet_terms], params
                     )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
-            required = " or ".join(_describe_condition(terms, by_name) for terms in conditions)
-            raise PolicyError(f"{option} requires {required}")
+            condition_text = " or ".join(_describe_condition(terms, params) for terms in conditions)
+            raise PolicyError(f"{option} requires {condition_text}")
 
 
-def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
+def _is_met(term: str, params: Mapping[str, click.Parameter], ctx: click.Context) -> bool:
     option, _, values = term.removeprefix("!").partition("=")
-    name = by_name[option].name or ""
+    name = params[option].name or ""
     value = ctx.params[name]
     has_value = is_set(name, ctx) and value not in (None, (), False)
     has_option = str(value) in values.split(",") if values else has_value
@@ -63,27 +63,27 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
 
 
 def _insert_actual_value(
-    term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context
+    term: str, params: Mapping[str, click.Parameter], ctx: click.Context
 ) -> str:
     """Return an unmet exclusion with the value of the option instead of all excluded values."""
     option, sign, _ = term.partition("=")
-    return f"{option}={ctx.params[by_name[option[1:]].name or '']}" if sign else term
+    return f"{option}={ctx.params[params[option[1:]].name or '']}" if sign else term
 
 
-def _describe_condition(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
-    required = [term for term in terms if term[0] != "!"]
-    words = " and ".join(_describe_term(term, by_name) for term in required)
-    exclusions = _list_exclusions(terms, by_name)
+def _describe_condition(terms: Sequence[str], params: Mapping[str, click.Parameter]) -> str:
+    required_terms = [term for term in terms if term[0] != "!"]
+    words = " and ".join(_describe_term(term, params) for term in required_terms)
+    exclusions = _list_exclusions(terms, params)
     return f"{words} and not {exclusions}" if exclusions else words
 
 
-def _list_exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
-    return " or ".join(_describe_term(term[1:], by_name) for term in terms if term[0] == "!")
+def _list_exclusions(terms: Sequence[str], params: Mapping[str, click.Parameter]) -> str:
+    return " or ".join(_describe_term(term[1:], params) for term in terms if term[0] == "!")
 
 
-def _describe_term(term: str, by_name: Mapping[str, click.Parameter]) -> str:
+def _describe_term(term: str, params: Mapping[str, click.Parameter]) -> str:
     option, sign, values = term.partition("=")
-    name = get_display_name(by_name[option]) if option.startswith("--") else option
+    name = get_display_name(params[option]) if option.startswith("--") else option
     *start, end = values.split(",")
     return f"{name} {', '.join(start)}{' or ' * bool(start)}{end}" if sign else name
 
@@ -147,8 +147,8 @@ def get_display_name(param: click.Parameter) -> str:
 
 
 SUFFIXES = "csv docx html json jsonl ods parquet pdf png svg tsv xls xlsx xml yaml yml"
-BY_SUFFIX = {f".{name}": name for name in SUFFIXES.split()}
-BY_SUFFIX |= {".tex": "latex", ".md": "markdown", ".htm": "html", ".bib": "bibtex"}
+FORMAT_OF_SUFFIX = {f".{name}": name for name in SUFFIXES.split()}
+FORMAT_OF_SUFFIX |= {".tex": "latex", ".md": "markdown", ".htm": "html", ".bib": "bibtex"}
 """Format of each suffix; a command refuses formats that it cannot write."""
 
 COMPRESSION_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
@@ -164,7 +164,7 @@ def choose_format(ctx: click.Context) -> None:
     name = PurePath(path or "")
     if name.suffix.lower() in COMPRESSION_SUFFIXES:
         name = name.with_suffix("")
-    suffix_format = BY_SUFFIX.get(name.suffix.lower())
+    suffix_format = FORMAT_OF_SUFFIX.get(name.suffix.lower())
     if suffix_format is None or is_set(format_option.name or "", ctx):
         return
     assert isinstance(format_option.type, click.Choice)
@@ -179,8 +179,8 @@ def choose_format(ctx: click.Context) -> None:
 def describe_format(format: str) -> str:
     """Return a format for a message, with a remark if the suffix of `--output` selected it."""
     ctx = click.get_current_context()
-    [form] = [param for param in ctx.command.params if "--format" in param.opts]
-    is_by_suffix = format != form.default and not is_set(form.name or "", ctx)
+    [format_option] = [param for param in ctx.command.params if "--format" in param.opts]
+    is_by_suffix = format != format_option.default and not is_set(format_option.name or "", ctx)
     return f"{format} (by the suffix of --output)" if is_by_suffix else format
 
 
@@ -435,8 +435,8 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        in_settings = (param for param in self.params if getattr(param, "is_setting", False))
-        keys = {name for param in in_settings for name in param.opts}
+        setting_params = (param for param in self.params if getattr(param, "is_setting", False))
+        keys = {name for param in setting_params for name in param.opts}
         completions = super().shell_complete(ctx, incomplete)
         return [item for item in completions if item.value not in keys]
 

@@ -33,13 +33,13 @@ def describe_unknown(
     """Describe an unknown option among `words`, and suggest an option of this purpose or name."""
     name = error.option_name
     replacement, advice = EQUIVALENT_OPTIONS.get(name, ("", ""))
-    in_settings = [param for param in command.params if getattr(param, "is_setting", False)]
+    settings = [param for param in command.params if getattr(param, "is_setting", False)]
     # The key of a setting is the long name of the option.
-    keys = {flag: max(param.opts, key=len) for param in in_settings for flag in param.opts}
+    keys = {flag: max(param.opts, key=len) for param in settings for flag in param.opts}
     if name in keys or replacement in keys:
         flag = keys[name if name in keys else replacement]
         key = flag.removeprefix("--")
-        is_flag = any(getattr(param, "is_flag", 0) for param in in_settings if flag in param.opts)
+        is_flag = any(getattr(param, "is_flag", 0) for param in settings if flag in param.opts)
         value = "true" if is_flag else _find_value(name, words)
         return f"{name} is a setting of this command: write {key}: {value} to a file for --settings"
     # In order of declaration, as a set would make the choice between similar names random.

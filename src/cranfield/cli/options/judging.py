@@ -205,9 +205,9 @@ class ReadingOptions:
     @property
     def _run_options(self) -> dict[str, Any]:
         # Some formats exist for judgments only.
-        form = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
+        run_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         return {
-            "format": form,
+            "format": run_format,
             "columns": None if self.columns is None else self._column_names[1],
             "system": self.system,
             "numbers": self.numbers,
@@ -229,8 +229,8 @@ class ReadingOptions:
                 continue
             context = click.get_current_context(silent=True)
             names = context and context.params.get("measures")
-            requested = cf.parse_measures(names) if names else []
-            measures = {measure.label: measure for measure in requested}
+            requested_measures = cf.parse_measures(names) if names else []
+            measures = {measure.label: measure for measure in requested_measures}
             if name not in measures:
                 choices = ", ".join([*measures, f"{self._score_columns[-1]} (of RUN)"])
                 raise PolicyError(

@@ -196,8 +196,8 @@ def gather_options(
     def add(command: Any) -> Any:
         @functools.wraps(command)
         def call_command(*arguments: Any, **values: Any) -> Any:
-            gathered = make(**{key: values.pop(key) for key in keys if key in values})
-            return command(*arguments, **{name: gathered}, **values)
+            options_object = make(**{key: values.pop(key) for key in keys if key in values})
+            return command(*arguments, **{name: options_object}, **values)
 
         return decorate(call_command)
 

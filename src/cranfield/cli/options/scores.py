@@ -46,8 +46,8 @@ class ScoreInput:
     def require_rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
         """Return QRELS and RUN; if one of them is missing, raise an error with this reason."""
         if self.qrels is None or not self.runs:
-            present = "--scores" if self.score_files else "only QRELS" if self.qrels else "neither"
-            raise PolicyError(f"{reason}, got {present}")
+            text = "--scores" if self.score_files else "only QRELS" if self.qrels else "neither"
+            raise PolicyError(f"{reason}, got {text}")
         return self.qrels, self.runs
 
     def load_scores(
@@ -89,13 +89,13 @@ class ScoreInput:
         )
         files = self.score_files[0] if len(self.score_files) == 1 else self.score_files
         if declaring.is_set("measures"):
-            by_measure = read_scores_by_measure(files, self.measures)
+            scores_by_measure = read_scores_by_measure(files, self.measures)
         elif has_all_measures:
-            by_measure = read_scores_by_measure(files)
+            scores_by_measure = read_scores_by_measure(files)
         else:
             table = cf.read_scores(files)
-            by_measure = {table.measure: table}
-        return set_directions(by_measure, judging["lower"])
+            scores_by_measure = {table.measure: table}
+        return set_directions(scores_by_measure, judging["lower"])
 
 
 def make_score_input(measures: declaring.Decorator) -> declaring.Decorator:

@@ -172,7 +172,6 @@ def _make_namespace(module: str) -> _Namespace:
 
 
 def _evaluate(expression: ast.expr, module: str) -> Any:
-    """Evaluate an annotation or a default of a module."""
     if isinstance(expression, ast.Constant):
         return expression.value
     code = compile(ast.Expression(expression), "<annotation>", "eval")
@@ -188,7 +187,6 @@ def _read_imported_module(name: str, module: str) -> str:
 
 @cache
 def _read_descriptions(function: str) -> dict[str, str]:
-    """Return the description of each parameter in a docstring."""
     docstring = ast.get_docstring(_parse_source(function)[0]) or ""
     _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
     section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
@@ -312,22 +310,22 @@ def collect_pairs(
 
 def _convert_annotation(annotation: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    allowed = kinds.get_allowed_values(annotation)
-    if isinstance(allowed, kinds.Integer):
-        return {"type": declaring.IntegerRange(allowed.minimum)}
-    if isinstance(allowed, kinds.UnitInterval):
+    allowed_values = kinds.get_allowed_values(annotation)
+    if isinstance(allowed_values, kinds.Integer):
+        return {"type": declaring.IntegerRange(allowed_values.minimum)}
+    if isinstance(allowed_values, kinds.UnitInterval):
         return {"type": declaring.NumberRange(0, 1, min_open=True, max_open=True)}
-    if isinstance(allowed, kinds.Flag):
+    if isinstance(allowed_values, kinds.Flag):
         return {"type": bool}
-    if isinstance(allowed, kinds.OneOf):
-        return {"type": click.Choice(list(allowed.names))}
-    if isinstance(allowed, kinds.Numbers):
-        return {"type": NumberList(allowed.minimum)}
+    if isinstance(allowed_values, kinds.OneOf):
+        return {"type": click.Choice(list(allowed_values.names))}
+    if isinstance(allowed_values, kinds.Numbers):
+        return {"type": NumberList(allowed_values.minimum)}
     is_union = get_origin(annotation) in (Union, UnionType)
     types = [*get_args(annotation)] if is_union else [annotation]
     types = [value_type for value_type in types if value_type is not type(None)]
-    accepted = {Mapping[str, float], Mapping[int, float], Sequence[str]}
-    if Mapping[str, float] in types and accepted.issuperset(types):
+    accepted_types = {Mapping[str, float], Mapping[int, float], Sequence[str]}
+    if Mapping[str, float] in types and accepted_types.issuperset(types):
         return {"type": NumbersByName(allows_names=Sequence[str] in types)}
     if types == [Sequence[str]]:
         return {"type": NameList()}

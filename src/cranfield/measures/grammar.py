@@ -193,8 +193,8 @@ def _split_measures(text: str) -> list[str]:
         if character != "," or depth != 0:
             continue
         # P.5,10 of trec_eval and NCUgu,P of NTCIREVAL are single names.
-        is_in_values = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
-        if not is_in_values and text[position - 5 : position] not in {"NCUgu", "NCUrb"}:
+        values_match = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
+        if not values_match and text[position - 5 : position] not in {"NCUgu", "NCUrb"}:
             forms.append(text[start:position].strip())
             start = position + 1
     return [*forms, text[start:].strip()]
@@ -252,7 +252,7 @@ def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[
 def _parse(text: str, compat: str | None) -> list[Measure]:
     if len(text) > MAX_LENGTH:
         raise MeasureError(
-            f"a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
+            f"the text of a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
         )
     names = translate_trec_name(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
@@ -448,7 +448,7 @@ class UserDefinedMeasure(Measure):
         invalid_scores = scores[(scores < low) | (scores > high)]
         if invalid_scores.size:
             raise MeasureError(
-                f"{self.name}: expected scores in its range {low:g} to {high:g}, got"
+                f"{self.name}: expected scores in the range {low:g} to {high:g}, got"
                 f" {invalid_scores[0]:g}; declare another range: range=(lowest, highest)"
             )
         return scores

@@ -345,7 +345,7 @@ def test_low_scores_that_are_good() -> None:
         " (1, b: 0)"
     )
     text = str(found)
-    assert "by scores up to" in text
+    assert "topics up to: first" in text
     [row] = [line.split() for line in text.splitlines() if "reversed" in line]
     first, second = {"a": "1", "b": "0"}[row[0]], {"a": "1", "b": "0"}[row[1]]
     assert row[-2:] == [first, second]

@@ -257,6 +257,11 @@ def test_wrong_texts_are_refused(text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_an_unknown_program_is_refused() -> None:
+    with pytest.raises(cf.PolicyError, match="unknown compat 'trec'; expected one of: trec_eval"):
+        cf.parse_measures("iprec_at_recall", compat="trec")
+
+
 def test_suggestions_for_a_depth_are_measures() -> None:
     forms = ("{}(depth=3)", "{}(depth=3)@5")
     for text in (form.format(name) for name in cf.measures.REGISTRY for form in forms):

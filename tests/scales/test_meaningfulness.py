@@ -351,6 +351,14 @@ def test_low_scores_that_are_good() -> None:
     assert row[-2:] == [first, second]
 
 
+def test_equal_means_have_no_order() -> None:
+    """The same scores on different topics: significant by rank, but the means are equal."""
+    scores = np.arange(20.0)
+    found = meaningfulness(cf.compare({"a": scores, "b": np.roll(scores, 1)}, test="wilcoxon"))
+    assert found.lines()[1].startswith("the significant pair does not keep its order of means")
+    assert str(found).splitlines()[-1].split() == ["a", "b", "0.0000", "equal"]
+
+
 @given(matrices)
 @settings(max_examples=50, deadline=None)
 def test_low_scores_are_high_ones_turned_over(rows: list[list[int]]) -> None:

@@ -139,7 +139,7 @@ _IR_MEASURES_FORMS: Forms = (
     (rf"BPM{_PARAMETERS}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
 )
 
-_ALL_NAMES = {
+_DEFAULT_NAMES = {
     "ndeval": """
         ERR-IA@5 ERR-IA@10 ERR-IA@20 nERR-IA@5 nERR-IA@10 nERR-IA@20
         alpha-DCG@5 alpha-DCG@10 alpha-DCG@20 alpha-nDCG@5 alpha-nDCG@10 alpha-nDCG@20
@@ -203,7 +203,7 @@ UNSUPPORTED_NAMES = {
     **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
         program: f"use compat={program!r}, with which this name selects the measures of {program}"
-        for program in _ALL_NAMES
+        for program in _DEFAULT_NAMES
     },
 }
 """Explanations for plausible names that are not measures, by name in lower case."""
@@ -229,7 +229,7 @@ def translate_program_name(program: str | None, text: str) -> list[str]:
     if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
-    names = _ALL_NAMES[program].split() if text == program else [text]
+    names = _DEFAULT_NAMES[program].split() if text == program else [text]
     return [_rewrite(_PROGRAM_FORMS[program], name) for name in names]
 
 

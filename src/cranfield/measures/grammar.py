@@ -20,6 +20,7 @@ from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import parse_keywords, parse_literal
 from cranfield.base.text import find_similar, suggest_names
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.policies import PRESETS
 from cranfield.measures.aliases import (
     CUTOFF_FORMS,
     NICKNAMES,
@@ -133,6 +134,8 @@ def parse_measures(
     >>> [measure.label for measure in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
     ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
+    if compat is not None:
+        check_choice("compat", compat, PRESETS)
     if isinstance(texts, Mapping):
         raise MeasureError("expected measures or their text forms, got a mapping")
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):

@@ -95,7 +95,7 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
             yield (*prefix, *[grade] * (n_others + 1)), (*prefix, grade + 1, *[0] * n_others)
 
 
-def determine_steps(
+def decide_by_steps(
     order: str, steps: Iterable[Step], form: Form, sign: int, reason: str
 ) -> ScaleVerdict:
     """Determine the scale of a measure for a total order from all differences of neighbours."""
@@ -124,15 +124,15 @@ def determine_steps(
     return ScaleVerdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
+def decide_additive_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
     """Determine the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
     set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
     rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
         _find_unequal_ranks(form, rank_sum)
-        or determine_steps(SET_BASED, set_steps, form, sign, reason),
-        determine_steps(RANK_BASED, rank_steps, form, sign, reason),
+        or decide_by_steps(SET_BASED, set_steps, form, sign, reason),
+        decide_by_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
@@ -240,7 +240,7 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def determine_order(
+def decide_by_ranks(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
 ) -> ScaleVerdict:
     """Determine the scale of a measure for a weak order, given by the rank of each run."""
@@ -266,10 +266,10 @@ def determine_order(
                 lower = int(np.argmax(max_indices[: k + 1] == running_max[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
             return ScaleVerdict(order, None, True, _make_witness(kind, values, runs, pair))
-    return determine_spacing(order, values, runs)
+    return decide_by_gaps(order, values, runs)
 
 
-def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
+def decide_by_gaps(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
     """Determine from its gaps whether a measure that respects an order is interval or ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
@@ -279,10 +279,10 @@ def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict
     return ScaleVerdict(order, Scale.ORDINAL, True, witness)
 
 
-def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
+def decide_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
     """Determine the scale for the set-based and the rank-based order from all runs."""
     return [
-        determine_order(order, compute_ranks(runs, run_set.max_grade), values, runs, run_set.sign)
+        decide_by_ranks(order, compute_ranks(runs, run_set.max_grade), values, runs, run_set.sign)
         for order, compute_ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
@@ -304,7 +304,7 @@ def search_verdicts(run_set: RunSet, form: Form | None) -> list[ScaleVerdict]:
     if not own_verdict.is_decided and (is_even := is_form_evenly_spaced(form)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = ScaleVerdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(form, form.rank_sum, run_set.sign)]
+    return [own_verdict, *decide_additive_orders(form, form.rank_sum, run_set.sign)]
 
 
 def _search_own_order(run_set: RunSet) -> ScaleVerdict:
@@ -313,7 +313,7 @@ def _search_own_order(run_set: RunSet) -> ScaleVerdict:
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
-        return determine_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
+        return decide_by_gaps(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.is_monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
@@ -327,7 +327,7 @@ def _search_witnesses(run_set: RunSet) -> list[ScaleVerdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
-    verdicts = determine_total_orders(run_set, run_set.compute_values(runs), runs)
+    verdicts = decide_total_orders(run_set, run_set.compute_values(runs), runs)
     reason = _describe_max_length(run_set.max_grade)
     return [
         verdict if verdict.scale is None else ScaleVerdict(verdict.order, None, False, None, reason)
@@ -408,8 +408,8 @@ def scale_of(
     if run_set.can_be_listed(run_set.length):
         runs = run_set.list_runs(run_set.length)
         values = run_set.compute_values(runs)
-        set_based, rank_based = determine_total_orders(run_set, values, runs)
-        own_verdict = determine_spacing(OWN_ORDER, values, runs)
+        set_based, rank_based = decide_total_orders(run_set, values, runs)
+        own_verdict = decide_by_gaps(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.is_exact
     else:
         exact_form = run_set.find_form()
@@ -535,9 +535,8 @@ def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) ->
             f"expected at most {MAX_COMBINATIONS:,} combinations of a length and a recall base, got"
             f" {max_length * max_base:,} in S[{max_length}, {max_base}]"
         )
-    depends_on_count = (
-        base_measure.info.ignores_order and (base_measure.cutoff or max_length) >= max_length
-    )
+    cutoff = base_measure.cutoff or max_length
+    depends_on_count = base_measure.info.ignores_order and cutoff >= max_length
     n_runs = 2 ** (max_length + 1) * max_base
     if not depends_on_count and n_runs > MAX_LISTED:
         raise PolicyError(

@@ -157,10 +157,10 @@ def parse_measures(
         for name in _split_measures(all_names):
             group = [_set_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
-                first = quote(first_texts[group[0]])
+                label = quote(first_texts[group[0]])
                 warn(
-                    f"{first} and {quote(name)} are the same measure, which is reported once, as"
-                    f" {first}"
+                    f"{label} and {quote(name)} are the same measure, which is reported once, as"
+                    f" {label}"
                 )
             elif len(group) == 1:
                 first_texts[group[0]] = name

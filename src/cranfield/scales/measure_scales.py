@@ -172,9 +172,9 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     gain_indices = np.flatnonzero(ranks[1 : max_grade + 1] > ranks[0])
     if not gain_indices.size:
         return None
-    distinct_ranks, first = np.unique(ranks[: max_grade + 1], return_index=True)
+    distinct_ranks, first_runs = np.unique(ranks[: max_grade + 1], return_index=True)
     bound = 1 + max_grade + int(gain_indices[0])
-    run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
+    run_indices = [*first_runs[distinct_ranks < ranks[bound]].tolist(), bound]
     if len(run_indices) < 3:
         return None
     scores = [values.get_value(int(values.index[run_index])) for run_index in run_indices]

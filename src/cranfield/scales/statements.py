@@ -85,11 +85,11 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
         return np.ones((exponents.size, len(comparison)), dtype=np.bool_)
     decisions = _decide_pairs(comparison)
     values = comparison.scores.values
-    nonnegative = values - min(np.nanmin(values, initial=0.0), 0.0)
+    nonnegative_values = values - min(np.nanmin(values, initial=0.0), 0.0)
     # The unit does not change decisions, but powers of large scores could overflow without it.
-    unit = np.nanmax(nonnegative, initial=0.0) or 1.0
+    unit = np.nanmax(nonnegative_values, initial=0.0) or 1.0
     is_same = [
-        _repeat_decisions(comparison, (nonnegative / unit) ** power) == decisions
+        _repeat_decisions(comparison, (nonnegative_values / unit) ** power) == decisions
         for power in exponents.tolist()
     ]
     return np.array(is_same).reshape(exponents.size, len(comparison))

@@ -115,8 +115,8 @@ class GradedPage:
         if mapping is None:
             return np.zeros(self.code.shape)
         unjudged = mapping.unjudged
-        default = mapping.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
-        return np.asarray(np.append(default, mapping.look_up_gains(self.grades))[self.code])
+        fallback = mapping.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(fallback, mapping.look_up_gains(self.grades))[self.code])
 
 
 class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):

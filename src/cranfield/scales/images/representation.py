@@ -109,9 +109,9 @@ def count_pairs(
         n_pairs += pairs.query.size
         if n_pairs > MAX_NEAR_PAIRS:
             raise make_near_error()
-    empty = np.zeros(0, dtype=np.int64)
-    columns = [np.concatenate([empty, *arrays]) for arrays in zip(*near_pairs, strict=True)]
-    return counts, NearPairs(*columns) if columns else NearPairs(empty, empty, empty)
+    no_indices = np.zeros(0, dtype=np.int64)
+    columns = [np.concatenate([no_indices, *arrays]) for arrays in zip(*near_pairs, strict=True)]
+    return counts, NearPairs(*columns) if columns else NearPairs(no_indices, no_indices, no_indices)
 
 
 def make_near_error() -> PolicyError:

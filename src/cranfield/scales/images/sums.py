@@ -90,10 +90,10 @@ class LexicographicParts:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (lower, weight) in zip(self.order, self._make_tables(counts_runs), strict=True):
+        for index, (table, weight) in zip(self.order, self._make_tables(counts_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            n_lower = n_lower + n_equal * lower[column, room]
+            n_lower = n_lower + n_equal * table[column, room]
             n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
@@ -113,9 +113,9 @@ class LexicographicParts:
             n_relevant = 0 if self.limit is None else part.min_relevant[:, None]
             rooms_left = np.broadcast_to(rooms - n_relevant, (part.keys.size, rooms.size))
             ways = np.where(rooms_left >= 0, tail[np.maximum(rooms_left, 0)], 0) * weight[:, None]
-            cumulated = np.cumsum(ways, axis=0)
-            tables.append((cumulated - ways, weight))
-            tail = cumulated[-1]
+            cumulated_ways = np.cumsum(ways, axis=0)
+            tables.append((cumulated_ways - ways, weight))
+            tail = cumulated_ways[-1]
         return tables[::-1]
 
 

@@ -155,7 +155,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("MP(moves={1: {2: 1, 3: 1}, 2: {1: 1}})", "a mapping of each rank"),
     ("MP(moves={1: {2: 'x'}, 2: {1: 1}})", "a number >= 0"),
     ("MP(moves={1: 2, 2: 1})", "a mapping of each rank"),
-    ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "distance cannot be combined"),
+    ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "distance='log' cannot be combined"),
     ("MP(dwell={1: 0})", "mean times above 0"),
     ("MP(dwell={})", "mean times above 0"),
     ("MP(dwell_by='user')", "must be one of 'rank', 'grade'"),

@@ -212,10 +212,10 @@ class ClickU(Measure):
             snippet_lengths = clicks.snippet_length
         else:
             snippet_lengths = np.multiply(clicks.rank, self.snippet, dtype=float)
-        if np.isnan(snippet_lengths).any():
+        if n_unknown := np.count_nonzero(np.isnan(snippet_lengths)):
             raise MeasureError(
-                f"{self}: the log has no length for some snippets; set one length for all, such as"
-                " snippet=200"
+                f"{self}: for {n_unknown:,} of {length.size:,} clicks the log has no lengths of"
+                " snippets; set one length for all, such as snippet=200"
             )
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.compute_gains(clicks.grade)

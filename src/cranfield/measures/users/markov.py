@@ -161,7 +161,9 @@ class MarkovPrecision(RelevanceMeasure):
     def require_complete(self) -> None:
         super().require_complete()
         if isinstance(self.moves, MoveTable) and self.distance != "inverse":
-            raise MeasureError("MP: distance cannot be combined with a mapping of moves")
+            raise MeasureError(
+                f"MP: distance={self.distance!r} cannot be combined with a mapping of moves"
+            )
 
     @property
     def beyond_length(self) -> str:

@@ -130,7 +130,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("GAP(thresholds={1: -1, 2: 3})", "at least 0"),
     ("gAP(gains={1: -1})", "gains of at least 0"),
     ("WRR(betas={1: 1})", "numbers above 1"),
-    ("WRR(betas=2)", "a mapping of grades to numbers above 1"),
+    ("WRR(betas=2)", "a mapping of grades >= 0 to numbers above 1"),
     ("iRBU(p=0)", "a number > 0"),
     ("Rpref(form='R')", "one of 'relative2', 'relative', 'N'"),
     ("Bpref(form='r')", "'relative'"),

@@ -149,7 +149,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: order_matrix([[1], None]), ROWS),
     (lambda: difference_axioms([[1], [1, 2]]), "one value per object"),
     (lambda: difference_axioms([1, "a"]), "values and differences must be numbers"),
-    (lambda: difference_axioms([1, np.nan]), "differences must be finite, got nan"),
+    (lambda: difference_axioms([1, np.nan]), "values must be finite, got nan"),
     (lambda: difference_axioms([[0, np.nan], [np.nan, 0]]), "must be finite, got nan"),
     (lambda: is_at_or_below([[1], [0]], [[1], [0], [1]]), "one run, got 2 and 3"),
     # Orders

@@ -317,7 +317,6 @@ class Meaningfulness:
         rows = []
         for k in pairs[:limit]:
             systems = (comparison.systems[s] for s in (comparison.first[k], comparison.second[k]))
-            # Two systems with the same scores on different topics have equal means on any scale.
             order_of_means = ["invariant" if self.dominance.holds[k] else "equal", "", "", ""]
             if self.dominance.is_reversed[k]:
                 counts = (str(counts[k]) for counts in n_good_topics)

@@ -13,10 +13,6 @@ satisfaction, divided by the rank. `uM` and `rrM` are for models in which users 
 satisfies them, and otherwise continue with the same probability: the dynamic Bayesian network
 (DBN), its simplified form (SDBN), the cascade model, and the position-based model (PBM; Chuklin,
 Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
-
-Click models thus give user models: with probabilities :math:`s_i` of satisfaction by a click,
-:math:`C(i) = \gamma (1 - c_i s_i)` is a dynamic Bayesian network; with probabilities :math:`x_i` of
-examination, :math:`C(i) = x_{i+1} / x_i` is a position-based model.
 """
 
 from __future__ import annotations

@@ -346,9 +346,8 @@ class SummedImage:
         return self._count_below(self.find_digits(runs), counts_runs=True)
 
     def _is_lexicographic(self, counts_runs: bool) -> bool:
-        return self.lexicographic is not None and (
-            not counts_runs or self.lexicographic.has_run_counts
-        )
+        parts = self.lexicographic
+        return parts is not None and (not counts_runs or parts.has_run_counts)
 
     def _check_size(self) -> None:
         if self.size >= INT64_BOUND:

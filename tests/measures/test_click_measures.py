@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures.grammar import MAX_LENGTH
+from cranfield.measures.users.clicks import ChainMeasure, click_user_model
 from tests.measures.rankings import judge_rankings, values
 
 CLICKS = {None: 0.35, 0: 0.15, 1: 0.45, 2: 0.85, 3: 0.7}
@@ -250,3 +251,12 @@ def test_a_position_based_model_is_linear() -> None:
     assert not cf.parse_measure("uSDBN(clicks={1: 0.5}, satisfies={1: 0.5})").is_linear
     # Every click satisfies nobody: what is found is a count, on an interval scale.
     assert str(cf.scale_of("uPBM(clicks={1: 0.5})@4", 4).scale) == "interval"
+
+
+def test_users_continue_at_grades_that_are_never_clicked() -> None:
+    """A grade that `clicks` does not list is not clicked, also in the user model."""
+    measure = cf.parse_measure("uM(clicks={1: 0.8, 3: 0.5}, satisfies={1: 0.5, 3: 1})")
+    assert isinstance(measure, ChainMeasure)
+    user = click_user_model(measure)
+    reading = user.read(np.zeros(5), grades=[0, 2, 1, np.nan, 3])
+    assert reading.continuation[0].tolist() == pytest.approx([1, 1, 0.6, 1, 0.5], abs=1e-12)

@@ -207,7 +207,7 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
         del cf.measures.REGISTRY["WrongShape"]
     beyond = cf.define("Beyond", lambda judged: judged.n_retrieved * 2.0)
     try:
-        with pytest.raises(cf.MeasureError, match="expected scores in its range 0 to 1, got 2"):
+        with pytest.raises(cf.MeasureError, match="expected scores in the range 0 to 1, got 2"):
             cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, beyond)
     finally:
         del cf.measures.REGISTRY["Beyond"]

@@ -130,7 +130,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("GAP(thresholds={1: -1, 2: 3})", "at least 0"),
     ("gAP(gains={1: -1})", "gains of at least 0"),
     ("WRR(betas={1: 1})", "numbers above 1"),
-    ("WRR(betas=2)", "a mapping of grades to numbers above 1"),
+    ("WRR(betas=2)", "a mapping of grades >= 0 to numbers above 1"),
     ("iRBU(p=0)", "a number > 0"),
     ("Rpref(form='R')", "one of 'relative2', 'relative', 'N'"),
     ("Bpref(form='r')", "'relative'"),
@@ -155,7 +155,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("MP(moves={1: {2: 1, 3: 1}, 2: {1: 1}})", "a mapping of each rank"),
     ("MP(moves={1: {2: 'x'}, 2: {1: 1}})", "a number >= 0"),
     ("MP(moves={1: 2, 2: 1})", "a mapping of each rank"),
-    ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "distance cannot be combined"),
+    ("MP(moves={1: {2: 1}, 2: {1: 1}}, distance='log')", "distance='log' cannot be combined"),
     ("MP(dwell={1: 0})", "mean times above 0"),
     ("MP(dwell={})", "mean times above 0"),
     ("MP(dwell_by='user')", "must be one of 'rank', 'grade'"),
@@ -255,6 +255,11 @@ def test_wrong_texts_are_refused(text: str, message: str) -> None:
         cf.parse_measure(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_program_is_refused() -> None:
+    with pytest.raises(cf.PolicyError, match="unknown compat 'trec'; expected one of: trec_eval"):
+        cf.parse_measures("iprec_at_recall", compat="trec")
 
 
 def test_suggestions_for_a_depth_are_measures() -> None:

@@ -345,10 +345,18 @@ def test_low_scores_that_are_good() -> None:
         " (1, b: 0)"
     )
     text = str(found)
-    assert "by scores up to" in text
+    assert "topics up to: first" in text
     [row] = [line.split() for line in text.splitlines() if "reversed" in line]
     first, second = {"a": "1", "b": "0"}[row[0]], {"a": "1", "b": "0"}[row[1]]
     assert row[-2:] == [first, second]
+
+
+def test_equal_means_have_no_order() -> None:
+    """The same scores on different topics: significant by rank, but the means are equal."""
+    scores = np.arange(20.0)
+    found = meaningfulness(cf.compare({"a": scores, "b": np.roll(scores, 1)}, test="wilcoxon"))
+    assert found.lines()[1].startswith("the significant pair does not keep its order of means")
+    assert str(found).splitlines()[-1].split() == ["a", "b", "0.0000", "equal"]
 
 
 @given(matrices)

@@ -39,8 +39,8 @@ from cranfield.scales.forms.exact_values import compute_exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.measure_scales import (
+    decide_additive_orders,
     is_form_evenly_spaced,
-    prove_total_orders,
     scale_of,
     scale_over_topics,
 )
@@ -275,7 +275,7 @@ def test_additive_proofs_for_any_gains(
     found = find_form(measure, length, grades)
     assert found is not None
     assert isinstance(found.rank_sum, Additive)
-    set_based, rank_based = prove_total_orders(found, found.rank_sum, 1)
+    set_based, rank_based = decide_additive_orders(found, found.rank_sum, 1)
     assert rank_based.scale is full.rank_based.scale
     assert set_based.scale is full.set_based.scale
     assert is_form_evenly_spaced(found) is (full.own.scale is INTERVAL)

@@ -139,7 +139,7 @@ _IR_MEASURES_FORMS: Forms = (
     (rf"BPM{_PARAMETERS}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
 )
 
-_ALL_NAMES = {
+_DEFAULT_NAMES = {
     "ndeval": """
         ERR-IA@5 ERR-IA@10 ERR-IA@20 nERR-IA@5 nERR-IA@10 nERR-IA@20
         alpha-DCG@5 alpha-DCG@10 alpha-DCG@20 alpha-nDCG@5 alpha-nDCG@10 alpha-nDCG@20
@@ -203,7 +203,7 @@ UNSUPPORTED_NAMES = {
     **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
         program: f"use compat={program!r}, with which this name selects the measures of {program}"
-        for program in _ALL_NAMES
+        for program in _DEFAULT_NAMES
     },
 }
 """Explanations for plausible names that are not measures, by name in lower case."""
@@ -229,7 +229,7 @@ def translate_program_name(program: str | None, text: str) -> list[str]:
     if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
-    names = _ALL_NAMES[program].split() if text == program else [text]
+    names = _DEFAULT_NAMES[program].split() if text == program else [text]
     return [_rewrite(_PROGRAM_FORMS[program], name) for name in names]
 
 
@@ -413,7 +413,8 @@ def find_trec_name(measure: Measure, rel: int = 1) -> str:
     """Return the name of a measure in trec_eval; if there is none, its text form.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
-    names in trec_eval do not include it. Unless it is 1, other lowest grades give the label.
+    names in trec_eval do not include it. If it is not 1, a measure with another lowest relevant
+    grade gets its label.
     """
     default = measure
     if rel != 1 and hasattr(measure, "rel"):
@@ -427,21 +428,21 @@ def find_trec_name(measure: Measure, rel: int = 1) -> str:
 
 def _find_parametric_name(measure: Measure) -> str | None:
     """Return the name of trec_eval for a measure with parameters, or None."""
-    values = vars(measure)
-    if measure.name == "IPrec" and values["recall"] is not None:
-        default, name = measure(recall=None), f"iprec_at_recall_{values['recall']:.2f}"
-    elif measure.name == "Rprec" and values["multiple"] is not None:
-        default, name = measure(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
+    parameters = vars(measure)
+    if measure.name == "IPrec" and parameters["recall"] is not None:
+        default, name = measure(recall=None), f"iprec_at_recall_{parameters['recall']:.2f}"
+    elif measure.name == "Rprec" and parameters["multiple"] is not None:
+        default, name = measure(multiple=None), f"Rprec_mult_{parameters['multiple']:.2f}"
     elif measure.name == "Utility":
-        coefficients = ",".join(format_short(values[name]) for name in "abcd")
+        coefficients = ",".join(format_short(parameters[name]) for name in "abcd")
         default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{coefficients}"
     elif measure.name == "SetF":
-        default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
+        default, name = measure(beta=1), f"set_F_{parameters['beta'] ** 2:g}"
     elif measure.cutoff is not None:
         names = {form.format(7): name for name, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
         stem = names.get(str(measure(cutoff=7)))
         return stem and f"{stem}_{measure.cutoff}"
-    elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
+    elif isinstance(gains := getattr(parameters.get("gains"), "kind", None), tuple):
         stem = _TREC_NAMES.get(str(measure(gains="linear")))
         return stem and f"{stem}_" + ",".join(
             f"{grade}={format_short(gain)}" for grade, gain in gains

@@ -95,14 +95,14 @@ class _CompatibilityMeasure(
             depth = np.full_like(depth, self.cutoff)
         # A document that is in both rankings from rank m on adds a sum over the depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)
-        cumulative = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
-        total_at_depth = rows.at(cumulative[depth])
+        cumulative_weights = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
+        total_at_depth = rows.at(cumulative_weights[depth])
         common_rank = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
-        overlap = rows.total(np.maximum(total_at_depth - cumulative[common_rank - 1], 0.0))
+        overlap = rows.total(np.maximum(total_at_depth - cumulative_weights[common_rank - 1], 0.0))
         if not self.normalised:
             return divide(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         n_filled = np.minimum(recall_base, depth)
-        tail = cumulative[depth] - cumulative[n_filled]
+        tail = cumulative_weights[depth] - cumulative_weights[n_filled]
         max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + recall_base * tail
         # Rounding may put the ideal ranking slightly above 1.
         return np.minimum(divide(overlap, max_overlap), 1.0)

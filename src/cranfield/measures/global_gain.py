@@ -29,6 +29,8 @@ _NEEDS = "judgments by subtopic"
 MAX_BLOCK_GAINS = 2**20
 """Approximate maximum number of gains, by document and intent, of a block of documents."""
 
+GainFunction = Callable[[Any], Floats]
+
 _GRADE_PARAMETERS = ("betas", "thresholds", "clicks", "by_grade")
 """Parameters of measures that use grades directly, and so cannot be computed from global gains."""
 
@@ -76,7 +78,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         max_gain = None if scale_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scale_gains else gains
         key = (self.counts_navigational_once, rel, gains_key, max_gain)
-        intent_gains: Callable[[Any], Floats]
+        intent_gains: GainFunction
         if scale_gains:
             intent_gains = partial(scale_gains, judged)
         else:
@@ -105,7 +107,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         return gains.find_max_gain(find_max_grade(judged, max_grade, str(self)))
 
     def _set_global_gains(
-        self, judged: JudgedRuns, gains: Callable[[Any], Floats], rel: int, max_gain: float | None
+        self, judged: JudgedRuns, compute_gains: GainFunction, rel: int, max_gain: float | None
     ) -> tuple[JudgedRuns, LevelGain]:
         """Replace grades by levels of global gain; also return the gains of the levels."""
         intents = judged.intents(str(self), rel)
@@ -120,7 +122,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             docs = relevant_docs[block]
             grades = intents.compute_grades(docs)
             probabilities = intents.probability[judgments.topic[docs]]
-            terms = gains(grades) * (grades >= min_grade) * probabilities
+            terms = compute_gains(grades) * (grades >= min_grade) * probabilities
             judgment_gains[docs] = terms.sum(axis=1)
             if self.counts_navigational_once:
                 row, intent = np.nonzero(terms)
@@ -132,10 +134,10 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             )
             row_gains = _sum_gains_once(documents, judgment, intent, gain, intents.is_navigational)
         levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
-        min_judged = judgments.judged_from
+        min_judged_grade = judgments.judged_from
 
         def find_levels(gains: Floats, grades: Ints) -> Ints:
-            return np.where(grades < min_judged, grades, np.searchsorted(levels, gains))
+            return np.where(grades < min_judged_grade, grades, np.searchsorted(levels, gains))
 
         grade = find_levels(judgment_gains, judgments.grade)
         order = np.lexsort((-grade, judgments.topic))
@@ -153,7 +155,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
                 judgments.n_topics,
                 judgments.topic[order],
                 grade[order],
-                min_judged,
+                min_judged_grade,
                 max(levels.size - 1, 0),
             ),
             side_data=replace(

@@ -20,6 +20,7 @@ from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import parse_keywords, parse_literal
 from cranfield.base.text import find_similar, suggest_names
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.policies import PRESETS
 from cranfield.measures.aliases import (
     CUTOFF_FORMS,
     NICKNAMES,
@@ -133,6 +134,8 @@ def parse_measures(
     >>> [measure.label for measure in parse_measures("AP(rel=1),AP,AP(rel=3)", rel=2)]
     ['AP(rel=1)', 'AP(rel=2)', 'AP(rel=3)']
     """
+    if compat is not None:
+        check_choice("compat", compat, PRESETS)
     if isinstance(texts, Mapping):
         raise MeasureError("expected measures or their text forms, got a mapping")
     if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
@@ -154,10 +157,10 @@ def parse_measures(
         for name in _split_measures(all_names):
             group = [_set_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
-                first = quote(first_texts[group[0]])
+                label = quote(first_texts[group[0]])
                 warn(
-                    f"{first} and {quote(name)} are the same measure, which is reported once, as"
-                    f" {first}"
+                    f"{label} and {quote(name)} are the same measure, which is reported once, as"
+                    f" {label}"
                 )
             elif len(group) == 1:
                 first_texts[group[0]] = name
@@ -193,8 +196,8 @@ def _split_measures(text: str) -> list[str]:
         if character != "," or depth != 0:
             continue
         # P.5,10 of trec_eval and NCUgu,P of NTCIREVAL are single names.
-        is_in_values = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
-        if not is_in_values and text[position - 5 : position] not in {"NCUgu", "NCUrb"}:
+        values_match = re.compile(r"[-+0-9.=]+(,|$)").match(text, position + 1)
+        if not values_match and text[position - 5 : position] not in {"NCUgu", "NCUrb"}:
             forms.append(text[start:position].strip())
             start = position + 1
     return [*forms, text[start:].strip()]
@@ -252,7 +255,7 @@ def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[
 def _parse(text: str, compat: str | None) -> list[Measure]:
     if len(text) > MAX_LENGTH:
         raise MeasureError(
-            f"a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
+            f"the text of a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
         )
     names = translate_trec_name(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
@@ -448,7 +451,7 @@ class UserDefinedMeasure(Measure):
         invalid_scores = scores[(scores < low) | (scores > high)]
         if invalid_scores.size:
             raise MeasureError(
-                f"{self.name}: expected scores in its range {low:g} to {high:g}, got"
+                f"{self.name}: expected scores in the range {low:g} to {high:g}, got"
                 f" {invalid_scores[0]:g}; declare another range: range=(lowest, highest)"
             )
         return scores

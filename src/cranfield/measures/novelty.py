@@ -318,10 +318,10 @@ def _compute_greedy_gains(
     n_ranks = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents (a pattern) are interchangeable.
     packed_hits = np.packbits(hits, axis=1)
-    _, first, pattern = np.unique(packed_hits, axis=0, return_index=True, return_inverse=True)
+    _, first_docs, pattern = np.unique(packed_hits, axis=0, return_index=True, return_inverse=True)
     pattern = pattern.ravel()
     n_docs = np.bincount(pattern)
-    answers = hits[first].astype(np.float64)
+    answers = hits[first_docs].astype(np.float64)
     # Documents of each pattern in order, to resolve ties.
     docs_by_pattern = np.split(np.argsort(pattern, kind="stable"), np.cumsum(n_docs)[:-1])
     intent_gains = weight.copy()
@@ -501,9 +501,9 @@ class RankBiasedUtility(Measure):
         max_grades = self._find_max_grades(judged, intents)
         max_gains = answers.at(gain.compute_gains(max_grades.reshape(-1, 1)))
         weights = answers.map_ranks(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
-        by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
-        by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
-        utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
+        intent_scores = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
+        intent_scores = intent_scores.reshape(n_topics, n_intents, n_systems)
+        utility = (intent_scores * intents.probability[:, :, None]).sum(axis=1)
         return np.asarray(utility - self.e * (1.0 - self.p**judged.n_retrieved))
 
     def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:

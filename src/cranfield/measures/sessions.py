@@ -133,11 +133,11 @@ def _discount_clicks(
     is_deeper = max_rank > previous_max_rank
     # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
     deepest_click = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
-    previous_text = np.append(0.0, snippet_lengths[order][deepest_click][:-1])
-    previous_text[previous_max_rank == 0] = 0.0
-    new_text = np.empty(rank.size)
-    new_text[order] = np.where(is_deeper, snippet_lengths[order] - previous_text, 0.0)
-    pos = scan(new_text + read_lengths, number_rows(cell), np.add)
+    previous_lengths = np.append(0.0, snippet_lengths[order][deepest_click][:-1])
+    previous_lengths[previous_max_rank == 0] = 0.0
+    new_lengths = np.empty(rank.size)
+    new_lengths[order] = np.where(is_deeper, snippet_lengths[order] - previous_lengths, 0.0)
+    pos = scan(new_lengths + read_lengths, number_rows(cell), np.add)
     return np.asarray(gains * np.maximum(0.0, 1.0 - pos / limit))
 
 
@@ -212,10 +212,10 @@ class ClickU(Measure):
             snippet_lengths = clicks.snippet_length
         else:
             snippet_lengths = np.multiply(clicks.rank, self.snippet, dtype=float)
-        if np.isnan(snippet_lengths).any():
+        if n_unknown := np.count_nonzero(np.isnan(snippet_lengths)):
             raise MeasureError(
-                f"{self}: the log has no length for some snippets; set one length for all, such as"
-                " snippet=200"
+                f"{self}: for {n_unknown:,} of {length.size:,} clicks the log has no lengths of"
+                " snippets; set one length for all, such as snippet=200"
             )
         read_lengths = np.where(is_counted, self.F * length, 0.0)
         gain = self.gain if self.gains is None else self.gains.compute_gains(clicks.grade)

@@ -81,17 +81,17 @@ class Wrapper(Measure):
 
     def check(self, inner: Measure) -> None:
         """Refuse an unsuitable inner measure."""
-        name, expected = self.outer_info.name, ""
+        name, requirement = self.outer_info.name, ""
         if self._own_input in inner.info.inputs:
             raise MeasureError(
                 f"{name}: {inner} cannot be the inner measure, as it already uses {self._own_input}"
             )
         if self._requires_mean and inner.info.aggregate != "mean":
-            expected = "that is averaged over topics"
+            requirement = "that is averaged over topics"
         elif self._requires_higher_is_better and inner.info.lower_is_better:
-            expected = "for which higher is better"
-        if expected:
-            raise MeasureError(f"{name}: expected a measure {expected}, got {inner}")
+            requirement = "for which higher is better"
+        if requirement:
+            raise MeasureError(f"{name}: expected a measure {requirement}, got {inner}")
 
     @classmethod
     def list_parameter_names(cls) -> list[str]:

@@ -162,8 +162,8 @@ class Spectrum:
         # The error bound is D_K(theta - t) / (2 K + 2).
         middle, width = np.zeros(points.size), np.zeros(points.size)
         row, column = np.divmod(self.frequencies, CHUNK_SIZE)
-        rows, first = np.unique(row, return_index=True)
-        ends = np.append(first, row.size)
+        rows, row_starts = np.unique(row, return_index=True)
+        ends = np.append(row_starts, row.size)
         coefficients = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
             batch = slice(start, start + 512)
@@ -225,10 +225,10 @@ class Variable:
             rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[batch])
             rows *= self.weights[batch]
             columns = compute_waves(np.arange(SIDE), self.values[batch]).T
-            stacked = np.vstack([columns.real, columns.imag])
-            total.real += _multiply(np.hstack([rows.real, -rows.imag]), stacked)
+            stacked_columns = np.vstack([columns.real, columns.imag])
+            total.real += _multiply(np.hstack([rows.real, -rows.imag]), stacked_columns)
             if not self.is_symmetric:
-                total.imag += _multiply(np.hstack([rows.imag, rows.real]), stacked)
+                total.imag += _multiply(np.hstack([rows.imag, rows.real]), stacked_columns)
         return total
 
     def compute_factor(self, frequencies: Ints) -> Numbers:
@@ -242,11 +242,11 @@ class Variable:
         return phi
 
 
-def _multiply(first: Floats, second: Floats) -> Floats:
+def _multiply(left: Floats, right: Floats) -> Floats:
     """Multiply matrices; thin matrices without BLAS, which would wait for busy threads."""
-    if first.shape[1] <= 32:
-        return np.asarray(np.einsum("rm,mc->rc", first, second))
-    return np.asarray(first @ second)
+    if left.shape[1] <= 32:
+        return np.asarray(np.einsum("rm,mc->rc", left, right))
+    return np.asarray(left @ right)
 
 
 def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
@@ -254,10 +254,10 @@ def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
     # The fractional part of k t would lose digits. The product of k and the first 26 bits of a turn
     # is exact, and the remainder is small.
     turns = turns - np.rint(turns)
-    high = np.rint(turns * 2**26) / 2**26
-    angle = np.multiply.outer(multipliers, high)
+    leading_bits = np.rint(turns * 2**26) / 2**26
+    angle = np.multiply.outer(multipliers, leading_bits)
     angle -= np.rint(angle)
-    angle += np.multiply.outer(multipliers, turns - high)
+    angle += np.multiply.outer(multipliers, turns - leading_bits)
     angle *= 2 * np.pi
     waves = np.empty(angle.shape, dtype=np.complex128)
     np.cos(angle, out=waves.real)
@@ -272,7 +272,7 @@ def compute_phi(
     # Factors have magnitudes of at most 1: a product below the threshold stays below it.
     starts = range(start, stop, SIDE * SIDE)
     blocks = map_in_threads(
-        lambda first: _compute_square(variables, first, threshold), starts, jobs
+        lambda block_start: _compute_square(variables, block_start, threshold), starts, jobs
     )
     frequencies, phi = zip(*blocks, strict=True)
     return np.concatenate(frequencies), np.concatenate(phi)
@@ -305,7 +305,7 @@ def _compute_square(
 
 
 MAX_FREQUENCIES = 2**24
-"""Maximum number of frequencies."""
+"""Maximum number K + 1 of frequencies of a spectrum."""
 MAX_WORK = 2**36
 """Maximum of frequencies times values of all components, if phi does not decay."""
 BYTES_PER_FREQUENCY = 96
@@ -422,10 +422,10 @@ def _find_window(
     means = [float(values.mean()) for values in sets]
     mean = math.fsum(means)
     deviation = math.sqrt(math.fsum(float(values.var()) for values in sets))
-    by_size: dict[int, list[Floats]] = {}
+    rows_by_size: dict[int, list[Floats]] = {}
     for values, centre in zip(sets, means, strict=True):
-        by_size.setdefault(values.size, []).append(values - centre)
-    tables = [np.stack(rows) for rows in by_size.values()]
+        rows_by_size.setdefault(values.size, []).append(values - centre)
+    tables = [np.stack(rows) for rows in rows_by_size.values()]
     distances = []
     for sign in (-1.0, 1.0):
         distance = math.inf
@@ -511,9 +511,9 @@ class ListedSums:
 
     def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Compute lower bounds, estimates and upper bounds of F(x)."""
-        first = np.searchsorted(self.sums, x - self.max_remainder - self.rounding, side="right")
+        start = np.searchsorted(self.sums, x - self.max_remainder - self.rounding, side="right")
         high = np.searchsorted(self.sums, x - self.min_remainder + self.rounding, side="right")
-        low = np.minimum(first + 1, high) if self.is_complete else first
+        low = np.minimum(start + 1, high) if self.is_complete else start
         middle = high if self.is_complete else (low + high) / 2
         return low / self.sums.size, middle / self.sums.size, high / self.sums.size
 

@@ -80,9 +80,10 @@ class Interval(Wrapper):
     Raises
     ------
     MeasureError
-        For a measure that is not averaged over topics, for which lower is better, or that depends
-        on more than the ranked grades. In a text form and when scoring, also for a measure without
-        a cutoff; when scoring, also for a gain of a grade of 0 or below.
+        For a measure that is not averaged over topics, for which lower is better, that is already
+        interval-scaled, or that depends on more than the ranked grades. In a text form and when
+        scoring, also for a measure without a cutoff; when scoring, also for a gain of a grade of 0
+        or below.
     PolicyError
         When scoring, if ranks cannot be computed or estimated at the cutoff; see `rank_runs` and
         `compute_relative_ranks` of :class:`cranfield.scales.Image`.
@@ -149,12 +150,12 @@ class Interval(Wrapper):
 
     def combine_info(self) -> Info:
         inner, bounds = self.inner, "from 1" if self.raw else "0 to 1"
-        ranked = "its values" if self.ties == "unique" else "the values of all runs"
+        values_text = "its values" if self.ties == "unique" else "the values of all runs"
         return replace(
             inner.info,
             name="interval",
             aliases=(),
-            summary=f"Rank of {inner} among {ranked}; range: {bounds}.",
+            summary=f"Rank of {inner} among {values_text}; range: {bounds}.",
             formula=_FORMULA,
             source=self.outer_info.source,
             parameter_sources={},

@@ -2,8 +2,8 @@
 
 If there are few runs, all are enumerated. Otherwise scales are decided by proofs, and by witnesses
 among few runs. The scale of an additive measure for a total order follows from the differences of
-neighbours, most of which are equal. The scale of a measure that rewards swaps and replacements for
-its own order follows from its lowest values: those of the run without relevant documents and of
+neighbours, many of which are equal. For its own order, the scale of a measure that rewards swaps
+and replacements follows from its lowest values: those of the run without relevant documents and of
 runs with a single relevant document at the last ranks.
 """
 
@@ -59,6 +59,7 @@ from cranfield.scales.verdicts import (
     TopicsReport,
     Witness,
     add_required_cutoff,
+    format_n_runs,
     make_run_set,
 )
 
@@ -94,7 +95,7 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
             yield (*prefix, *[grade] * (n_others + 1)), (*prefix, grade + 1, *[0] * n_others)
 
 
-def determine_steps(
+def decide_by_steps(
     order: str, steps: Iterable[Step], form: Form, sign: int, reason: str
 ) -> ScaleVerdict:
     """Determine the scale of a measure for a total order from all differences of neighbours."""
@@ -111,10 +112,10 @@ def determine_steps(
             return ScaleVerdict(
                 order, None, True, _make_form_witness(kind, block[index], form), reason
             )
-        gains = values.keys[indices_above] - values.keys[indices_below]
+        differences = values.keys[indices_above] - values.keys[indices_below]
         # The keys of all blocks have the denominator of the form.
-        first_step = first_step or (block[0], gains[0])
-        uneven_steps = np.flatnonzero((gains != first_step[1]).any(axis=1))
+        first_step = first_step or (block[0], differences[0])
+        uneven_steps = np.flatnonzero((differences != first_step[1]).any(axis=1))
         if uneven_steps.size and not uneven_runs:
             uneven_runs = (*first_step[0], *block[int(uneven_steps[0])])
     if uneven_runs:
@@ -123,21 +124,21 @@ def determine_steps(
     return ScaleVerdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
+def decide_additive_orders(form: Form, rank_sum: Additive, sign: int) -> list[ScaleVerdict]:
     """Determine the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
     set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
     rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
         _find_unequal_ranks(form, rank_sum)
-        or determine_steps(SET_BASED, set_steps, form, sign, reason),
-        determine_steps(RANK_BASED, rank_steps, form, sign, reason),
+        or decide_by_steps(SET_BASED, set_steps, form, sign, reason),
+        decide_by_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
 def _find_unequal_ranks(form: Form, rank_sum: Additive) -> ScaleVerdict | None:
     """Return the verdict for the set-based order if the gain of a grade depends on the rank."""
-    # The gains of grades at each rank, as coefficient and base, or None.
+    # The gains of grades at each rank, as coefficient and base; None for no gain.
     gains = [
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
         for row, base in zip(rank_sum.coefficients, rank_sum.bases, strict=True)
@@ -168,18 +169,18 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     # of `runs` up to the value of b are neighbours.
     max_grade = (len(runs) - 1) // 2
     ranks = values.index if sign > 0 else values.size - 1 - values.index
-    has_gain = np.flatnonzero(ranks[1 : max_grade + 1] > ranks[0])
-    if not has_gain.size:
+    gain_indices = np.flatnonzero(ranks[1 : max_grade + 1] > ranks[0])
+    if not gain_indices.size:
         return None
-    distinct_ranks, first = np.unique(ranks[: max_grade + 1], return_index=True)
-    bound = 1 + max_grade + int(has_gain[0])
-    run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
+    distinct_ranks, first_runs = np.unique(ranks[: max_grade + 1], return_index=True)
+    bound = 1 + max_grade + int(gain_indices[0])
+    run_indices = [*first_runs[distinct_ranks < ranks[bound]].tolist(), bound]
     if len(run_indices) < 3:
         return None
-    scores = [values.get_value(int(values.index[run])) for run in run_indices]
-    if (steps := find_unequal_steps(scores)) is None:
+    scores = [values.get_value(int(values.index[run_index])) for run_index in run_indices]
+    if (step_indices := find_unequal_steps(scores)) is None:
         return None
-    return _make_witness("gaps", values, runs, [run_indices[step] for step in steps])
+    return _make_witness("gaps", values, runs, [run_indices[index] for index in step_indices])
 
 
 def find_unequal_steps(
@@ -200,7 +201,7 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
     if not form.divisor or _is_contiguous(rank_sum):
         return True
     try:
-        # The number of relevant documents does not matter here, so that no grade is relevant.
+        # The number of relevant documents does not matter here: `rel` is above all grades.
         return (
             SummedImage(split_form(rank_sum, rank_sum.max_grade + 1), None, 2**30, None)
             .find_gaps()
@@ -217,10 +218,10 @@ def _is_contiguous(rank_sum: Additive) -> bool:
     if rank_sum.make_stateful() is None:
         return False  # weights of several bases have no common unit
     weights = [sorted(set(row)) for row in rank_sum.coefficients]
-    steps = [[b - a for a, b in pairwise(row)] for row in weights]
-    denominator = lcm(*(step.denominator for row in steps for step in row))
-    integers = [[int(step * denominator) for step in row] for row in steps if row]
-    unit = gcd(*(step for row in integers for step in row))
+    differences = [[b - a for a, b in pairwise(row)] for row in weights]
+    denominator = lcm(*(difference.denominator for row in differences for difference in row))
+    integers = [[int(difference * denominator) for difference in row] for row in differences if row]
+    unit = gcd(*(difference for row in integers for difference in row))
     total = 0
     for row in sorted(integers, key=max):
         if max(row) > total + unit:
@@ -239,7 +240,7 @@ SET_BASED = "set-based total order"
 RANK_BASED = "rank-based total order"
 
 
-def determine_order(
+def decide_by_ranks(
     order: str, ranks: NDArray[Any], values: RunValues, runs: Ints, sign: int
 ) -> ScaleVerdict:
     """Determine the scale of a measure for a weak order, given by the rank of each run."""
@@ -265,10 +266,10 @@ def determine_order(
                 lower = int(np.argmax(max_indices[: k + 1] == running_max[k]))
                 pair = sorting[[ends[lower], starts[k + 1]]]
             return ScaleVerdict(order, None, True, _make_witness(kind, values, runs, pair))
-    return determine_spacing(order, values, runs)
+    return decide_by_gaps(order, values, runs)
 
 
-def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
+def decide_by_gaps(order: str, values: RunValues, runs: Ints) -> ScaleVerdict:
     """Determine from its gaps whether a measure that respects an order is interval or ordinal."""
     gap = values.find_uneven_gap()
     if gap is None:
@@ -278,11 +279,11 @@ def determine_spacing(order: str, values: RunValues, runs: Ints) -> ScaleVerdict
     return ScaleVerdict(order, Scale.ORDINAL, True, witness)
 
 
-def determine_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
+def decide_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[ScaleVerdict]:
     """Determine the scale for the set-based and the rank-based order from all runs."""
     return [
-        determine_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
-        for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
+        decide_by_ranks(order, compute_ranks(runs, run_set.max_grade), values, runs, run_set.sign)
+        for order, compute_ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
 
@@ -303,7 +304,7 @@ def search_verdicts(run_set: RunSet, form: Form | None) -> list[ScaleVerdict]:
     if not own_verdict.is_decided and (is_even := is_form_evenly_spaced(form)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = ScaleVerdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(form, form.rank_sum, run_set.sign)]
+    return [own_verdict, *decide_additive_orders(form, form.rank_sum, run_set.sign)]
 
 
 def _search_own_order(run_set: RunSet) -> ScaleVerdict:
@@ -312,7 +313,7 @@ def _search_own_order(run_set: RunSet) -> ScaleVerdict:
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
-        return determine_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
+        return decide_by_gaps(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.is_monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
@@ -326,7 +327,7 @@ def _search_witnesses(run_set: RunSet) -> list[ScaleVerdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
-    verdicts = determine_total_orders(run_set, run_set.compute_values(runs), runs)
+    verdicts = decide_total_orders(run_set, run_set.compute_values(runs), runs)
     reason = _describe_max_length(run_set.max_grade)
     return [
         verdict if verdict.scale is None else ScaleVerdict(verdict.order, None, False, None, reason)
@@ -339,8 +340,8 @@ def _is_monotone(run_set: RunSet) -> bool:
     gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = find_form(run_set.measure, 2, run_set.max_grade)
-    return exact is not None and exact.rank_sum.is_monotone
+    form = find_form(run_set.measure, 2, run_set.max_grade)
+    return form is not None and form.rank_sum.is_monotone
 
 
 def _describe_max_length(max_grade: int) -> str:
@@ -407,16 +408,16 @@ def scale_of(
     if run_set.can_be_listed(run_set.length):
         runs = run_set.list_runs(run_set.length)
         values = run_set.compute_values(runs)
-        set_based, rank_based = determine_total_orders(run_set, values, runs)
-        own_verdict = determine_spacing(OWN_ORDER, values, runs)
+        set_based, rank_based = decide_total_orders(run_set, values, runs)
+        own_verdict = decide_by_gaps(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.is_exact
     else:
         exact_form = run_set.find_form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, exact_form)
         n_runs, is_exact = run_set.count_runs(), exact_form is not None
-    runs_of = run_set.length, run_set.max_grade, run_set.judgments, n_runs
+    run_facts = run_set.length, run_set.max_grade, run_set.judgments, n_runs
     verdicts = own_verdict, set_based, rank_based
-    return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
+    return ScaleReport(run_set.measure.label, *run_facts, *verdicts, is_exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -534,19 +535,22 @@ def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) ->
             f"expected at most {MAX_COMBINATIONS:,} combinations of a length and a recall base, got"
             f" {max_length * max_base:,} in S[{max_length}, {max_base}]"
         )
-    is_count = base_measure.info.ignores_order and (base_measure.cutoff or max_length) >= max_length
-    if not is_count and 2 ** (max_length + 1) * max_base > MAX_LISTED:
+    cutoff = base_measure.cutoff or max_length
+    depends_on_count = base_measure.info.ignores_order and cutoff >= max_length
+    n_runs = 2 ** (max_length + 1) * max_base
+    if not depends_on_count and n_runs > MAX_LISTED:
         raise PolicyError(
-            f"expected at most {MAX_LISTED:,} runs, got more up to length {max_length} with recall"
-            f" bases up to {max_base}; reduce the length or the recall base for {measure}"
+            f"expected at most {MAX_LISTED:,} runs, got up to {format_n_runs(n_runs)} of length up"
+            f" to {max_length}, with recall bases up to {max_base}, for {measure}; reduce the"
+            " length or the recall base"
         )
     # For each value the first run that has it, and the recall base of its topic.
-    values: dict[Any, tuple[RunGrades, int]] = {}
+    run_of_value: dict[Any, tuple[RunGrades, int]] = {}
     is_exact = True
     for length in range(1, max_length + 1):
         complete_measure = add_required_cutoff(as_measure(measure, length), length)
         for recall_base in range(1, max_base + 1):
-            if is_count:
+            if depends_on_count:
                 # A run for each number of relevant documents.
                 counts = np.arange(min(length, recall_base) + 1)
                 runs = (np.arange(length) < counts[:, None]).astype(np.int64)
@@ -555,15 +559,15 @@ def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) ->
                 runs = runs[runs.sum(axis=1) <= recall_base]
             run_values = compute_exact_values(complete_measure, runs, 1, recall_base)
             is_exact &= run_values.form is not None and run_values.form.factor == 1.0
-            indices, first = np.unique(run_values.index, return_index=True)
-            for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
-                values.setdefault(run_values.get_value(index), (tuple(run), recall_base))
-    divisors = {value.divisor for value in values if isinstance(value, Irrational)}
+            indices, first_runs = np.unique(run_values.index, return_index=True)
+            for index, run in zip(indices.tolist(), runs[first_runs].tolist(), strict=True):
+                run_of_value.setdefault(run_values.get_value(index), (tuple(run), recall_base))
+    divisors = {value.divisor for value in run_of_value if isinstance(value, Irrational)}
     if len(divisors) > 1:
         is_exact = False
         # In reverse order, so that the first example of equal floats prevails.
-        values = {float(value): values[value] for value in reversed(values)}
-    sorted_values = sorted(values)
+        run_of_value = {float(value): run_of_value[value] for value in reversed(run_of_value)}
+    sorted_values = sorted(run_of_value)
     slack = 0.0 if is_exact else TOLERANCE * max(abs(float(value)) for value in sorted_values)
     if not is_exact:
         distinct_values = sorted_values[:1]
@@ -572,9 +576,9 @@ def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) ->
                 distinct_values.append(value)
         sorted_values = distinct_values
     witness = None
-    if (steps := find_unequal_steps(sorted_values, 4 * slack)) is not None:
-        witness_values = tuple(sorted_values[index] for index in steps)
-        examples = [values[value] for value in witness_values]
+    if (step_indices := find_unequal_steps(sorted_values, 4 * slack)) is not None:
+        witness_values = tuple(sorted_values[index] for index in step_indices)
+        examples = [run_of_value[value] for value in witness_values]
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL

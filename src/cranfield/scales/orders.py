@@ -206,7 +206,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     message = "ranks must be a list of numbers, one for each run"
     array = as_array(ranks, message)
     if array.ndim != 1 or not has_numbers(array):
-        raise PolicyError(message)
+        raise PolicyError(f"{message}, got {ranks!r:.60}")
     if array.dtype.kind in "biu":
         # Differences of small or unsigned types would overflow.
         max_rank = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
@@ -399,7 +399,7 @@ def _make_relation(values: Any) -> Bools:
     if not has_numbers(array):
         raise PolicyError(f"values and differences must be numbers, got {array.dtype}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise PolicyError(f"differences must be finite, got {array[~np.isfinite(array)][0]}")
+        raise PolicyError(f"values must be finite, got {array[~np.isfinite(array)][0]}")
     n = len(array)
     if n > MAX_OBJECTS:
         raise PolicyError(
@@ -547,10 +547,10 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
             f" {len(table):,}; compare single pairs with is_at_or_below()"
         )
     counts = _count_documents(table, grades)
-    is_below = np.ones((len(table), len(table)), dtype=bool)
+    is_below_or_equal = np.ones((len(table), len(table)), dtype=bool)
     for column in counts.T:
-        is_below &= column[:, None] <= column[None, :]
-    return is_below
+        is_below_or_equal &= column[:, None] <= column[None, :]
+    return is_below_or_equal
 
 
 def covers(length: int, grades: int = 1) -> Ints:

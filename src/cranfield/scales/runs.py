@@ -289,8 +289,8 @@ def _judge_all_inputs() -> JudgedRuns:
         [
             (topic, doc, grade, intent)
             for topic, grades in topics.items()
-            for doc, by_intent in grades.items()
-            for grade, intent in zip(by_intent, "ab", strict=True)
+            for doc, intent_grades in grades.items()
+            for grade, intent in zip(intent_grades, "ab", strict=True)
         ],
         ["topic", "doc", "grade", "subtopic"],
         orient="row",

@@ -85,11 +85,11 @@ def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] 
         return np.ones((exponents.size, len(comparison)), dtype=np.bool_)
     decisions = _decide_pairs(comparison)
     values = comparison.scores.values
-    nonnegative = values - min(np.nanmin(values, initial=0.0), 0.0)
+    nonnegative_values = values - min(np.nanmin(values, initial=0.0), 0.0)
     # The unit does not change decisions, but powers of large scores could overflow without it.
-    unit = np.nanmax(nonnegative, initial=0.0) or 1.0
+    unit = np.nanmax(nonnegative_values, initial=0.0) or 1.0
     is_same = [
-        _repeat_decisions(comparison, (nonnegative / unit) ** power) == decisions
+        _repeat_decisions(comparison, (nonnegative_values / unit) ** power) == decisions
         for power in exponents.tolist()
     ]
     return np.array(is_same).reshape(exponents.size, len(comparison))
@@ -234,7 +234,7 @@ class Meaningfulness:
         difference = means[comparison.first] - means[comparison.second]
         k = int(reversed_pairs[np.argmax(np.abs(difference[reversed_pairs]))])
         lower_is_better = comparison.scores.lower_is_better
-        first_counts, second_counts = self._good_counts
+        first_counts, second_counts = self._n_good_topics
         pair = [(comparison.first[k], first_counts[k]), (comparison.second[k], second_counts[k])]
         if (-difference[k] if lower_is_better else difference[k]) < 0:
             pair.reverse()
@@ -270,13 +270,14 @@ class Meaningfulness:
         return np.asarray(has_score.sum(axis=0), dtype=np.intp)
 
     @property
-    def _good_counts(self) -> tuple[Indices, Indices]:
+    def _n_good_topics(self) -> tuple[Indices, Indices]:
         """Number of topics with scores above (if lower is better, up to) the threshold, by pair."""
-        first, second = self.dominance.n_above_first, self.dominance.n_above_second
+        n_first, n_second = self.dominance.n_above_first, self.dominance.n_above_second
         comparison, n_scored = self.comparison, self._n_scored
         if comparison.scores.lower_is_better:
-            first, second = n_scored[comparison.first] - first, n_scored[comparison.second] - second
-        return first, second
+            n_first = n_scored[comparison.first] - n_first
+            n_second = n_scored[comparison.second] - n_second
+        return n_first, n_second
 
     def list_alternatives(self) -> list[str]:
         """Return the tests of the same design that the scale of the measure admits."""
@@ -312,17 +313,18 @@ class Meaningfulness:
         is_significant = comparison.is_significant()
         order = np.argsort(self.dominance.holds[is_significant], kind="stable")
         pairs = np.flatnonzero(is_significant)[order]
-        good_counts = self._good_counts
+        n_good_topics = self._n_good_topics
         rows = []
         for k in pairs[:limit]:
             systems = (comparison.systems[s] for s in (comparison.first[k], comparison.second[k]))
-            order_of_means = ["invariant", "", "", ""]
+            order_of_means = ["invariant" if self.dominance.holds[k] else "equal", "", "", ""]
             if self.dominance.is_reversed[k]:
-                counts = (str(counts[k]) for counts in good_counts)
+                counts = (str(counts[k]) for counts in n_good_topics)
                 order_of_means = ["reversed", self._format_threshold(k), *counts]
             rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
-        column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
-        header = ["first", "second", "difference", "order of means", column, "first", "second"]
+        side = "up to" if comparison.scores.lower_is_better else "above"
+        count_columns = [f"topics {side}: {system}" for system in ("first", "second")]
+        header = ["first", "second", "difference", "order of means", "threshold", *count_columns]
         sections = ["\n".join(self.lines())]
         if rows:
             sections.append(align_rows(header, rows, left=(0, 1, 3)))

@@ -35,7 +35,7 @@ RunGrades = tuple[int, ...]
 MAX_WRITTEN_LENGTH = 12
 """Maximum length of runs that are written rank by rank."""
 
-AS_FLOATS = "values are floats; differences up to 2^-40 of the largest value are treated as ties"
+FLOATS_NOTE = "values are floats; differences up to 2^-40 of the largest value are treated as ties"
 """Note for values that are not compared exactly."""
 
 VIOLATIONS = {
@@ -178,7 +178,7 @@ class ScaleReport:
         title += f" ({format_n_runs(self.n_runs)})"
         lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
         if not self.is_exact:
-            lines.append(f"  {AS_FLOATS}")
+            lines.append(f"  {FLOATS_NOTE}")
         return "\n".join(lines)
 
 
@@ -220,7 +220,7 @@ class TopicsReport:
         text = f"{title}: {self.scale}, with {inflect(len(self.values), 'value')}"
         if self.witness is not None:
             text = f"{text}; not interval: {self.witness}"
-        return text if self.is_exact else f"{text}\n  {AS_FLOATS}"
+        return text if self.is_exact else f"{text}\n  {FLOATS_NOTE}"
 
 
 def format_value(value: Number) -> str:

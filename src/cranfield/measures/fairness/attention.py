@@ -96,15 +96,15 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         """Sum the exposures, raised to a power, over each ranking; shape (topics, systems)."""
         depth = int(judged.n_retrieved.max(initial=0))
         weights = self.compute_weights(np.arange(1, depth + 1)) ** power
-        cumulative = np.concatenate(([0.0], np.cumsum(weights)))
-        sums = np.asarray(cumulative[judged.n_retrieved])
+        cumulative_weights = np.concatenate(([0.0], np.cumsum(weights)))
+        sums = np.asarray(cumulative_weights[judged.n_retrieved])
         if self.browsing != "cascade":
             return sums
         # Each relevant document multiplies the weights of all ranks below by the same factor.
         hits = judged.relevant(self.rel)
         factor = (1.0 - self.stop) ** power
         decrease = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
-        return sums - hits.total(decrease * (hits.at(sums) - cumulative[hits.rank]))
+        return sums - hits.total(decrease * (hits.at(sums) - cumulative_weights[hits.rank]))
 
     def sum_exposure_by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Sum exposure by group in each ranking; the result is that of :func:`sum_by_group`."""
@@ -290,10 +290,10 @@ class AttentionWeightedRankFairness(ExposureMeasure):
         total_exposure = pairs.total(exposure)
         attention = exposure / pairs.at(total_exposure)
         row_target = target[pairs.topic, pairs.grade]
-        middle = (attention + row_target) / 2
-        terms = attention * np.log(attention / middle)
+        mixture = (attention + row_target) / 2
+        terms = attention * np.log(attention / mixture)
         has_target = row_target > 0
-        logs = np.log(row_target[has_target] / middle[has_target])
+        logs = np.log(row_target[has_target] / mixture[has_target])
         terms[has_target] += row_target[has_target] * logs
         # A group without exposure adds ln 2 times its target.
         unexposed_target = target.sum(axis=1)[:, None] - pairs.total(row_target)

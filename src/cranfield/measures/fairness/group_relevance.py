@@ -103,10 +103,10 @@ class _GroupFairnessMeasure(
         for i, p in enumerate(proportions):
             q = target[rows.topic, i]
             if self.divergence == "jsd":
-                middle = (p + q) / 2
+                mixture = (p + q) / 2
                 for proportion in (p, q):
                     is_positive = proportion > 0
-                    logs = np.log2(proportion[is_positive] / middle[is_positive])
+                    logs = np.log2(proportion[is_positive] / mixture[is_positive])
                     divergence[is_positive] += proportion[is_positive] * logs / 2
             elif self.divergence == "nmd":
                 excess += p - q

@@ -177,8 +177,8 @@ class _PrefixParityMeasure(
             # There are s protected documents and n - s others.
             is_possible = (x <= np.minimum(s, i)) & (i - x <= n - s)
             term = self.compute_distances(np.minimum(x, i), i, n, s) / np.log2(i)
-            at_point = np.where(is_possible, totals + term, -np.inf)
-            max_totals = np.where(i <= n, at_point, max_totals)
+            new_totals = np.where(is_possible, totals + term, -np.inf)
+            max_totals = np.where(i <= n, new_totals, max_totals)
         return np.asarray(max_totals.max(axis=1, initial=0.0))
 
     def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:

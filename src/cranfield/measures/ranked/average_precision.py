@@ -36,8 +36,8 @@ class _AveragePrecisionBase(RelevanceMeasure, family="average precision", is_mon
         "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
-    def average_at_rank(self, hits: Any, rank: Any) -> Any:
-        return hits / rank
+    def average_at_rank(self, n_hits: Any, rank: Any) -> Any:
+        return n_hits / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
@@ -162,10 +162,11 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP, from the documents above rank r: d_pool are in the pool, and of these rel are
-    judged relevant and nonrel judged not relevant.
+    """Inferred average precision.
 
-    The score is AP, up to smoothing, if every retrieved document of the pool is judged.
+    Of the documents above rank r, d_pool are in the pool; of these, rel are judged relevant and
+    nonrel judged not relevant. The score is AP, up to smoothing, if every retrieved document of
+    the pool is judged.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -207,8 +208,8 @@ _check_thresholds = make_gain_check(
 @measure(
     "GAP",
     aliases=("GradedAP",),
-    summary="Expected average precision over users who differ in the lowest grade they consider"
-    " relevant.",
+    summary="Sum of precisions, expected over users who differ in the lowest grade they consider"
+    " relevant, divided by that of the ideal ranking.",
     formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}"
     r"{\sum_j \pi_j \min(k, |\{d : g_d \ge j\}|)}, \quad G(g) = \sum_{j=1}^{g} \pi_j",
     source="Robertson, Kanoulas and Yilmaz (2010)",

@@ -222,10 +222,10 @@ def _estimate_relevant_at_rows(
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.cumulate_counts(is_relevant), rows.cumulate_counts(is_sampled)
-    down_to_row = estimate(rows.seen, n_relevant, n_sampled)
-    above_row = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
+    estimate_at_row = estimate(rows.seen, n_relevant, n_sampled)
+    estimate_above = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
-    step[order] = down_to_row - above_row
+    step[order] = estimate_at_row - estimate_above
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
     return pool.cumulate(step), step
 
@@ -253,10 +253,10 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata, weight = _number_strata(judged, str(self))
-        expected_relevant, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
+        n_expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
-        precision = (1.0 + (expected_relevant - step)[is_relevant]) / hits.rank
+        precision = (1.0 + (n_expected - step)[is_relevant]) / hits.rank
         total = hits.total(weight[hits.judgment] * precision)
         return divide(total, _estimate_relevant(judged, weight, self.rel))
 

@@ -250,9 +250,9 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
             weights = self.stops or self.gains
             judgments = judged.judgments
             is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
-            by_judgment = np.where(is_relevant, weights.compute_gains(judgments.grade), 0.0)
+            judgment_weights = np.where(is_relevant, weights.compute_gains(judgments.grade), 0.0)
             total = hits.total(weights.compute_gains(hits.grade) * utility)
-            return divide(total, sum_by_topic(judgments, by_judgment))
+            return divide(total, sum_by_topic(judgments, judgment_weights))
         divisor = judged.recall_base(self.rel)
         if self.gamma < 1:
             # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.

@@ -306,7 +306,7 @@ class FirstRank(RelevanceMeasure):
 
 
 _check_betas = make_gain_check(
-    "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
+    "a mapping of grades >= 0 to numbers above 1, such as {1: 3, 2: 2}",
     is_valid=lambda pairs: all(grade >= 0 and beta > 1 for grade, beta in pairs),
 )
 

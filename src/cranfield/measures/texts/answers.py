@@ -206,17 +206,17 @@ class NuggetRecall(NuggetMeasure):
     """Nugget recall with equal weights of nuggets."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        gold = judged.nuggets
-        n_nuggets = gold.total(np.ones(len(gold.ids)))[:, None]
+        nuggets = judged.nuggets
+        n_nuggets = nuggets.total(np.ones(len(nuggets.ids)))[:, None]
         return divide(judged.total(judged.full_support), n_nuggets)
 
 
 def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the weight of the matched nuggets by that of all nuggets (Sakai 2013, equation 40)."""
-    gold = judged.nuggets
-    totals = judged.total(judged.full_support * judged.get_nugget_values(gold.weight))
+    nuggets = judged.nuggets
+    totals = judged.total(judged.full_support * judged.get_nugget_values(nuggets.weight))
     return divide_by_topic(
-        measure, judged, totals, gold.total(gold.weight), "all nuggets have weight 0"
+        measure, judged, totals, nuggets.total(nuggets.weight), "all nuggets have weight 0"
     )
 
 
@@ -385,13 +385,14 @@ def compute_ideal_ends(nuggets: Nuggets) -> Floats:
 
 def compute_s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
     """Compute weighted recall, discounted by position (Sakai 2013, equation 44)."""
-    gold = judged.nuggets
+    nuggets = judged.nuggets
     # Only nuggets with partial support, which does not count, have no position.
     discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
-    gain = judged.total(judged.full_support * judged.get_nugget_values(gold.weight) * discount)
-    ideal_discount = np.maximum(0.0, patience - compute_ideal_ends(gold))
+    gain = judged.total(judged.full_support * judged.get_nugget_values(nuggets.weight) * discount)
+    ideal_discount = np.maximum(0.0, patience - compute_ideal_ends(nuggets))
     reason = f"the ideal answer has no nugget with a weight above 0 before character {patience:g}"
-    return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
+    ideal_gain = nuggets.total(nuggets.weight * ideal_discount)
+    return divide_by_topic(measure, judged, gain, ideal_gain, reason)
 
 
 def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:

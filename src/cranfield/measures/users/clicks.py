@@ -13,10 +13,6 @@ satisfaction, divided by the rank. `uM` and `rrM` are for models in which users 
 satisfies them, and otherwise continue with the same probability: the dynamic Bayesian network
 (DBN), its simplified form (SDBN), the cascade model, and the position-based model (PBM; Chuklin,
 Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
-
-Click models thus give user models: with probabilities :math:`s_i` of satisfaction by a click,
-:math:`C(i) = \gamma (1 - c_i s_i)` is a dynamic Bayesian network; with probabilities :math:`x_i` of
-examination, :math:`C(i) = x_{i+1} / x_i` is a position-based model.
 """
 
 from __future__ import annotations
@@ -67,9 +63,9 @@ def check_by_grade(value: Any) -> ProbabilityMapping:
     if isinstance(value, ProbabilityMapping):
         return value
     if isinstance(value, Mapping) and {*value} - {None}:
-        by_grade = check_pairs({grade: p for grade, p in value.items() if grade is not None})
-        if all(0 <= p <= 1 for _, p in by_grade):
-            return ProbabilityMapping(by_grade, PROBABILITY(value[None]) if None in value else None)
+        pairs = check_pairs({grade: p for grade, p in value.items() if grade is not None})
+        if all(0 <= p <= 1 for _, p in pairs):
+            return ProbabilityMapping(pairs, PROBABILITY(value[None]) if None in value else None)
     raise ValueError("a mapping of grades or ranks to probabilities, such as {1: 0.8, 2: 0.5}")
 
 
@@ -77,7 +73,7 @@ def check_by_rank(value: Any) -> ProbabilityMapping:
     """Check a mapping of ranks to probabilities."""
     probabilities = check_by_grade(value)
     if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
-        raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
+        raise ValueError("a mapping of ranks, from 1, to probabilities, such as {1: 1, 2: 0.7}")
     return probabilities
 
 
@@ -110,13 +106,13 @@ class GradedPage:
     def code(self) -> Indices:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
-    def look_up(self, by_grade: ProbabilityMapping | None) -> Floats:
+    def look_up(self, mapping: ProbabilityMapping | None) -> Floats:
         """Return the probability at each rank; unjudged documents count as grade 0 by default."""
-        if by_grade is None:
+        if mapping is None:
             return np.zeros(self.code.shape)
-        unjudged = by_grade.unjudged
-        default = by_grade.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
-        return np.asarray(np.append(default, by_grade.look_up_gains(self.grades))[self.code])
+        unjudged = mapping.unjudged
+        fallback = mapping.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(fallback, mapping.look_up_gains(self.grades))[self.code])
 
 
 class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
@@ -217,17 +213,17 @@ class EffortMeasure(ClickMeasure):
     def beyond_length(self) -> str:
         """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
-        def look_up_grade_zero(by_grade: ProbabilityMapping | None) -> Any:
-            return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
+        def look_up_grade_zero(mapping: ProbabilityMapping | None) -> Any:
+            return 0.0 if mapping is None else mapping.look_up_gains(np.zeros(1))[0]
 
         satisfaction = self.compute_click_satisfaction(look_up_grade_zero, 1)
         may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
     def score_clicks(self, page: GradedPage) -> Floats:
-        by_grade = self.get_counting_probabilities()
+        mapping = self.get_counting_probabilities()
         is_counted = page.code > 0
-        if by_grade is not None and by_grade.unjudged is not None:
+        if mapping is not None and mapping.unjudged is not None:
             is_counted |= page.layout.has_document
         rank = page.layout.rank
         values = self.compute_click_satisfaction(page.look_up, rank) / rank
@@ -379,17 +375,21 @@ class ContinuationModel(UserModel):
 def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel:
     """Return the user model with the continuation and the cutoff of a measure of a click model.
 
-    `options` are other parameters of the user model, such as `gains`.
+    Grades above all grades of `clicks` continue like the highest of these. `options` are other
+    parameters of the user model, such as `gains`.
     """
     measure.require_complete()
     assert measure.clicks is not None
-    grades = np.array([grade for grade, _ in measure.clicks.pairs])
+    listed_grades = [grade for grade, _ in measure.clicks.pairs]
+    # Unlisted grades have no clicks; in `by_grade` they would be like the next lower listed grade.
+    lower_grades = [min(listed_grades[0], 0) - 1, *listed_grades[:-1]]
+    grades = np.array(sorted({*listed_grades, *(grade + 1 for grade in lower_grades)}))
 
-    def look_up(by_grade: ProbabilityMapping | None) -> Any:
-        if by_grade is None:
+    def look_up(mapping: ProbabilityMapping | None) -> Any:
+        if mapping is None:
             return np.zeros((grades.size + 1, 1))
-        unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
-        return np.append(by_grade.look_up_gains(grades), unjudged)[:, np.newaxis]
+        unjudged = 0.0 if mapping.unjudged is None else mapping.unjudged
+        return np.append(mapping.look_up_gains(grades), unjudged)[:, np.newaxis]
 
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)

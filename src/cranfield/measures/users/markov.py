@@ -161,7 +161,9 @@ class MarkovPrecision(RelevanceMeasure):
     def require_complete(self) -> None:
         super().require_complete()
         if isinstance(self.moves, MoveTable) and self.distance != "inverse":
-            raise MeasureError("MP: distance cannot be combined with a mapping of moves")
+            raise MeasureError(
+                f"MP: distance={self.distance!r} cannot be combined with a mapping of moves"
+            )
 
     @property
     def beyond_length(self) -> str:
@@ -227,13 +229,13 @@ class MarkovPrecision(RelevanceMeasure):
             is_visited[:] = False
             is_visited[cell_index, hits.rank[is_covered] - 1] = True
         patterns, pattern = np.unique(is_visited, axis=0, return_inverse=True)
-        by_pattern = np.zeros(patterns.shape)
+        pi = np.zeros(patterns.shape)
         n_states = patterns.sum(axis=1)
         for n in np.unique(n_states).tolist():
             chains = np.flatnonzero(n_states == n)
             states = np.nonzero(patterns[chains])[1].reshape(-1, n)
-            by_pattern[chains[:, np.newaxis], states] = moves.compute_stationary(states, self.loops)
+            pi[chains[:, np.newaxis], states] = moves.compute_stationary(states, self.loops)
         weights = np.zeros(hits.cell.size)
         row_pattern = pattern.reshape(-1)[cell_index]
-        weights[is_covered] = by_pattern[row_pattern, hits.rank[is_covered] - 1]
+        weights[is_covered] = pi[row_pattern, hits.rank[is_covered] - 1]
         return weights

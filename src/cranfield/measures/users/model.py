@@ -347,10 +347,10 @@ class StaticModel(UserModel):
         return float(depth)
 
     def continuation(self, page: Page) -> Floats:
-        by_rank = divide_views(self.views, page.gains.shape[1])
+        probabilities = divide_views(self.views, page.gains.shape[1])
         if self.max_rank is not None:
-            by_rank[self.max_rank - 1 :] = 0.0
-        return np.broadcast_to(by_rank, page.gains.shape)
+            probabilities[self.max_rank - 1 :] = 0.0
+        return np.broadcast_to(probabilities, page.gains.shape)
 
     def sum_exactly(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         rows = self.select_special_rows(judged, is_filled=is_filled, end=end)

@@ -214,8 +214,7 @@ def _fill_table(
     rows: Rows, values: Floats | Ints, start: int, shape: tuple[int, int], fill_value: float
 ) -> Floats:
     table = np.full(shape, fill_value)
-    first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
-    block = slice(int(first), int(last))
+    block = slice(*np.searchsorted(rows.cell, [start, start + shape[0]]).tolist())
     is_on_page = rows.rank[block] <= shape[1]
     cell, rank = rows.cell[block][is_on_page] - start, rows.rank[block][is_on_page] - 1
     table[cell, rank] = values[block][is_on_page]

@@ -171,7 +171,9 @@ class QUser(_ScaledGainsUser):
 
 def _make_err_user(measure: ExpectedReciprocalRank) -> ERRUser:
     if isinstance(measure.max_grade, str):
-        raise MeasureError(f"{measure}: its user model requires one max_grade for all topics")
+        raise MeasureError(
+            f"{measure}: its user model requires one max_grade for all topics, got 'topic'"
+        )
     return ERRUser(gains=measure.gains, max_grade=measure.max_grade)
 
 

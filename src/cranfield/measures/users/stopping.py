@@ -288,19 +288,19 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         # u: probability that a rank without a row does not satisfy.
         u = 1.0 - float(self.find_satisfaction(np.array([fill_gain]))[0])
         patience = np.asarray(self.compute_patience(list_ranks(end)))
-        # n_below[r], from r = 0 to end + 1, is the sum of V'(i) u^(i - r - 1) over the ranks i > r.
+        # tails[r], r from 0 to end + 1: the sum of V'(i) u^(i - r - 1) over the ranks i > r.
         sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + u * below)]
-        n_below = np.array([0.0, 0.0, *sums])[::-1]
+        tails = np.array([0.0, 0.0, *sums])[::-1]
         powers = u ** np.arange(float(end + 1))
         continuation = rows.cumulate_products(1.0 - self.find_satisfaction(rows.gains))
         # Probability that none of the ranks without a row above each row satisfies.
         fill_factor = powers[rows.rank - rows.seen]
         views = patience[rows.rank - 1] * rows.get_previous(continuation, 1.0) * fill_factor
         next_rank = rows.get_next(rows.rank, end + 1)
-        interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
+        interval = tails[rows.rank] - powers[next_rank - rows.rank - 1] * tails[next_rank - 1]
         filled_depth = rows.total(continuation * fill_factor * interval)
         first_rank = rows.get_firsts(rows.rank, end + 1)
-        filled_depth += n_below[0] - powers[first_rank - 1] * n_below[first_rank - 1]
+        filled_depth += tails[0] - powers[first_rank - 1] * tails[first_rank - 1]
         depth = filled_depth + rows.total(views)
         total = fill_gain * filled_depth + rows.total(rows.gains * views)
         return Expectations(total, depth, depth)

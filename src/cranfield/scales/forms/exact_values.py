@@ -95,7 +95,7 @@ class FormPart:
         return counts
 
     @cached_property
-    def n_by_key(self) -> Exact:
+    def n_runs_by_key(self) -> Exact:
         """Number of grade vectors with each sum."""
         return np.add.reduceat(self.n_runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
@@ -109,10 +109,10 @@ class FormPart:
 def split_form(rank_sum: Additive, rel: int) -> list[FormPart]:
     """Split a sum into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
-    by_base: dict[Fraction, list[int]] = {}
+    ranks_by_base: dict[Fraction, list[int]] = {}
     for rank, base in enumerate(rank_sum.bases):
-        by_base.setdefault(base, []).append(rank)
-    for base, ranks in sorted(by_base.items()):
+        ranks_by_base.setdefault(base, []).append(rank)
+    for base, ranks in sorted(ranks_by_base.items()):
         rows = [rank_sum.coefficients[rank] for rank in ranks]
         denominator = lcm(*(weight.denominator for row in rows for weight in row))
         integers = [[int(weight * denominator) for weight in row] for row in rows]
@@ -128,8 +128,8 @@ def split_form(rank_sum: Additive, rel: int) -> list[FormPart]:
 def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     """Separate the rows in which tied runs always agree, and group the remaining rows."""
     differences = [{a - b for a in row for b in row if a > b} for row in weights]
-    rows = [row for row, distinct in enumerate(differences) if distinct]
-    constant_rows = [row for row, distinct in enumerate(differences) if not distinct]
+    rows = [row for row, row_differences in enumerate(differences) if row_differences]
+    constant_rows = [row for row, row_differences in enumerate(differences) if not row_differences]
     row_gcds = {row: gcd(*differences[row]) for row in rows}
     separated_groups: list[list[int]] = []
     while len(rows) > 1:
@@ -171,8 +171,8 @@ def _make_part(
         new_codes = (codes[:, None] + (row * width + is_relevant)[None, :]).ravel()
         order = np.argsort(new_codes, kind="stable")
         new_codes, n_runs = new_codes[order], np.repeat(n_runs, n_grades)[order]
-        first = np.flatnonzero(_is_first(new_codes))
-        codes, n_runs = new_codes[first], np.add.reduceat(n_runs, first)
+        starts = np.flatnonzero(_is_first(new_codes))
+        codes, n_runs = new_codes[starts], np.add.reduceat(n_runs, starts)
     sums, n_relevant = codes // width, (codes % width).astype(np.int64)
     is_first = _is_first(sums)
     keys = sums[is_first]
@@ -231,8 +231,8 @@ class ValueCounts:
             return cls(merged_values[_is_first(merged_values)], n_runs[0])
         order = np.argsort(merged_values, kind="stable")
         merged_values = merged_values[order]
-        first = np.flatnonzero(_is_first(merged_values))
-        return cls(merged_values[first], np.add.reduceat(np.concatenate(n_runs)[order], first))
+        starts = np.flatnonzero(_is_first(merged_values))
+        return cls(merged_values[starts], np.add.reduceat(np.concatenate(n_runs)[order], starts))
 
 
 def _is_first(values: Exact) -> Any:
@@ -361,17 +361,17 @@ class Walk:
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
-    def make_end_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_end_counts(self, counts_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
-        return [self._make_zero(by_runs)] * (int(self.targets[-1].max()) + 1)
+        return [self._make_zero(counts_runs)] * (int(self.targets[-1].max()) + 1)
 
-    def make_start_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_start_counts(self, counts_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
-        return [self._make_zero(by_runs)]
+        return [self._make_zero(counts_runs)]
 
-    def _make_zero(self, by_runs: bool) -> ValueCounts:
+    def _make_zero(self, counts_runs: bool) -> ValueCounts:
         return ValueCounts(
-            np.zeros(1, dtype=self.dtype), np.ones(int(by_runs), dtype=self.run_dtype)
+            np.zeros(1, dtype=self.dtype), np.ones(int(counts_runs), dtype=self.run_dtype)
         )
 
     @property
@@ -492,10 +492,10 @@ def _sum_form(
     ]
     max_sum = sum(max(map(abs, row)) for row in integers)
     dtype: Any = np.int64 if max_sum < INT64_SUM_BOUND else object
-    column = {base: index for index, base in enumerate(bases)}
+    columns = {base: index for index, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=dtype)
     for rank, row in zip(ranks, integers, strict=True):
-        rows[:, column[rank_sum.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
+        rows[:, columns[rank_sum.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
     return rows, tuple(bases), Fraction(1, denominator)
 
 
@@ -509,8 +509,8 @@ def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
             distinct_codes, codes = np.unique(codes, return_inverse=True)
             codes, n_codes = codes.ravel(), distinct_codes.size
         codes, n_codes = codes * n_values + column_codes.ravel(), n_codes * n_values
-    _, first, index = np.unique(codes, return_index=True, return_inverse=True)
-    return rows[first], np.asarray(index, dtype=np.int64).ravel()
+    _, first_rows, index = np.unique(codes, return_index=True, return_inverse=True)
+    return rows[first_rows], np.asarray(index, dtype=np.int64).ravel()
 
 
 def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:

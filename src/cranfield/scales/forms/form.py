@@ -10,10 +10,9 @@ coefficients are equal; the order of unequal combinations is computed with as ma
 A counterexample among the values of a measure would be noticed: functions that rely on the
 independence raise an error if two sums that should differ agree to thousands of digits.
 
-Measures that depend on more than grades are refused before anything is computed. The attribute
-`beyond_grades` of a measure describes the data on which scores depend even if all runs have one
-length and only judged documents (as in images and scales); `beyond_length` describes the data on
-which the order of runs depends, too, if shorter rankings are padded (interval-scaled versions).
+Measures that depend on more than grades are refused before anything is computed: for images and
+scales, such as those with `inputs` or `beyond_grades` (:class:`cranfield.measures.Info`); for
+interval-scaled versions, which pad shorter rankings, also those with `beyond_length`.
 
 There are two kinds of forms. The value of an *additive* measure is a sum over ranks of weights,
 each of which depends only on the grade at the rank (P, DCG, RBP). The value of a *stateful* measure

@@ -26,7 +26,7 @@ CHUNK_SIZE = 2**17
 TASK_SIZE = 2**19
 """Number of pairs of a sum x and an outer value that are processed at a time."""
 
-MAX_NEAR = 2**20
+MAX_NEAR_PAIRS = 2**20
 """Maximum number of pairs per call whose sum floats cannot distinguish from x."""
 
 
@@ -74,44 +74,44 @@ def count_pairs(
     ends = np.append(starts[1:], inner.size)
     # For each query and piece the number of outer values that lead into this piece or a later one.
     outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds, side="right").astype(np.int64)
-    cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
+    cumulative_weights = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
     def count_task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
-        piece, first, last = bounds
-        begin = outer_ends[first:last, piece + 1]
-        n_outer = outer_ends[first:last, piece] - begin
+        piece, start, stop = bounds
+        begin = outer_ends[start:stop, piece + 1]
+        n_outer = outer_ends[start:stop, piece] - begin
         query, outer_index = join_counted_ranges(begin, n_outer)
-        keys = x[first:last][query] - outer[outer_index]
+        keys = x[start:stop][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
         padded_values = np.append(values, np.inf)
         hits = np.flatnonzero(padded_values[position] <= keys + slack)
         n_near = np.searchsorted(values, keys[hits] + slack, side="right") - position[hits]
-        if n_near.sum() > MAX_NEAR:
+        if n_near.sum() > MAX_NEAR_PAIRS:
             raise make_near_error()
         pair, inner_index = join_counted_ranges(position[hits] + starts[piece], n_near)
         hits = hits[pair]
         position += starts[piece]
         terms = position
-        if weights is not None and cumulative is not None:
-            terms = cumulative[position] * weights[1][outer_index]
+        if weights is not None and cumulative_weights is not None:
+            terms = cumulative_weights[position] * weights[1][outer_index]
         running_totals = np.concatenate([[0], np.cumsum(terms)])
         offsets = np.concatenate([[0], np.cumsum(n_outer)])
         n_below = running_totals[offsets[1:]] - running_totals[offsets[:-1]]
-        return first, n_below, NearPairs(query[hits] + first, outer_index[hits], inner_index)
+        return start, n_below, NearPairs(query[hits] + start, outer_index[hits], inner_index)
 
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
-    n_near = 0
-    for first, n_below, pairs in iterate_in_threads(count_task, _yield_tasks(outer_ends), jobs):
-        counts[first : first + n_below.size] += n_below
+    n_pairs = 0
+    for start, n_below, pairs in iterate_in_threads(count_task, _yield_tasks(outer_ends), jobs):
+        counts[start : start + n_below.size] += n_below
         near_pairs.append(pairs)
-        n_near += pairs.query.size
-        if n_near > MAX_NEAR:
+        n_pairs += pairs.query.size
+        if n_pairs > MAX_NEAR_PAIRS:
             raise make_near_error()
-    empty = np.zeros(0, dtype=np.int64)
-    columns = [np.concatenate([empty, *arrays]) for arrays in zip(*near_pairs, strict=True)]
-    return counts, NearPairs(*columns) if columns else NearPairs(empty, empty, empty)
+    no_indices = np.zeros(0, dtype=np.int64)
+    columns = [np.concatenate([no_indices, *arrays]) for arrays in zip(*near_pairs, strict=True)]
+    return counts, NearPairs(*columns) if columns else NearPairs(no_indices, no_indices, no_indices)
 
 
 def make_near_error() -> PolicyError:
@@ -239,9 +239,9 @@ class ListedImage(ExactImage):
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
         return max_gap - min_gap <= 4 * self.tolerance * max(ends), min_gap, max_gap
 
-    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
-        """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
-        if by_runs:
+    def check_rankable(self, n_runs: int, *, counts_runs: bool) -> None:
+        """Raise an error if so many runs cannot be ranked, with `counts_runs` among all runs."""
+        if counts_runs:
             check_n_runs(self.n_runs)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
@@ -254,9 +254,9 @@ class ListedImage(ExactImage):
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         """Return, for each float, the lowest rank of the values in its radius, and their number."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
-        first = np.searchsorted(self.values, values - widths)
-        last = np.searchsorted(self.values, values + widths, side="right")
-        return first + 1, last - first
+        starts = np.searchsorted(self.values, values - widths)
+        stops = np.searchsorted(self.values, values + widths, side="right")
+        return starts + 1, stops - starts
 
 
 class ConstantImage(ListedImage):
@@ -267,7 +267,7 @@ class ConstantImage(ListedImage):
     def __init__(self, n_runs: int) -> None:
         self.n_runs, self.values = n_runs, np.zeros(1)
 
-    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, counts_runs: bool) -> None:
         """Do nothing: any number of runs can be ranked."""
 
     def rank_runs(self, runs: Ints) -> Ints:
@@ -293,7 +293,7 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        counts_by_state = self.walk.make_end_counts(by_runs=True)
+        counts_by_state = self.walk.make_end_counts(counts_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
             counts_by_state = self.walk.prepend_rank(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
@@ -319,11 +319,12 @@ class EnumeratedImage(ListedImage):
         self.measure, self.max_grade, self.judgments = measure, max_grade, judgments
         scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
-            raise PolicyError(f"{measure} has infinite scores or NaN, which cannot be ranked")
+            score = scores[~np.isfinite(scores)][0]
+            raise PolicyError(f"{measure}: scores must be finite to be ranked, got {score}")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
-        first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
-        self.values, self.n_runs_below = scores[first], np.append(first, scores.size)
-        self.size, self.n_runs = first.size, scores.size
+        starts = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
+        self.values, self.n_runs_below = scores[starts], np.append(starts, scores.size)
+        self.size, self.n_runs = starts.size, scores.size
 
     def _score(self, runs: Ints) -> Floats:
         blocks = [runs[start : start + BLOCK_SIZE] for start in range(0, len(runs), BLOCK_SIZE)]

@@ -242,8 +242,8 @@ def draw_pairs(
         logs.append(top + np.log(np.exp(log - top[:, None]).sum(axis=1)))
         steps.append(np.cumsum(np.exp(log - logs[-1][:, None]), axis=1))
     log = theta * heads.values + logs[-1][heads.state]
-    cumulative = np.cumsum(np.exp(log - log.max()))
-    head = np.searchsorted(cumulative, generator.random(n_draws) * cumulative[-1], side="right")
+    totals = np.cumsum(np.exp(log - log.max()))
+    head = np.searchsorted(totals, generator.random(n_draws) * totals[-1], side="right")
     head = np.minimum(head, log.size - 1)
     state, values = heads.state[head], heads.values[head].copy()
     residues = heads.residues[:, head]
@@ -254,7 +254,7 @@ def draw_pairs(
         residues = residues + search.residues[rank][:, state, grade]
         residues -= search.moduli_column * (residues >= search.moduli_column)
         state = walk.targets[rank][state, grade]
-    return values, residues, float(log.max() + np.log(cumulative[-1]))
+    return values, residues, float(log.max() + np.log(totals[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,14 +365,14 @@ class SampledImage:
         totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
         masses, standard_errors = _estimate_masses(totals, total_squares, 1 / ties)
         bounds = _simulate_errors(masses, standard_errors, self._make_stream(1001))
-        cumulated = np.cumsum(masses)
+        sums = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
         is_used = np.append(np.diff(points) > 0, True)
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])
-        proportions = np.concatenate([[0.0], (cumulated / cumulated[-1])[is_used], [1.0]])
-        return Curve(points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds)
+        proportions = np.concatenate([[0.0], (sums / sums[-1])[is_used], [1.0]])
+        return Curve(points, proportions, float(sums[-1] * np.exp(log_totals[0])), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""

@@ -67,8 +67,8 @@ class LexicographicParts:
     @classmethod
     def from_parts(cls, parts: Sequence[FormPart], limit: int | None) -> LexicographicParts | None:
         """Order the parts lexicographically; return None if there is no such order."""
-        cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
-        if cells > MAX_CELLS:
+        n_cells = max(part.keys.size for part in parts) * ((limit or 0) + 1)
+        if n_cells > MAX_CELLS:
             return None
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active_parts = [parts[i] for i in order if parts[i].keys.size > 1]
@@ -86,20 +86,20 @@ class LexicographicParts:
         is_determined = limit is None or all(part.index.size == part.keys.size for part in parts)
         return cls(tuple(parts), tuple(order), limit, is_determined)
 
-    def count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+    def count_below(self, digits: Ints, *, counts_runs: bool) -> tuple[Ints, Ints]:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (lower, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
+        for index, (table, weight) in zip(self.order, self._make_tables(counts_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            n_lower = n_lower + n_equal * lower[column, room]
+            n_lower = n_lower + n_equal * table[column, room]
             n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
-    def _make_tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
+    def _make_tables(self, counts_runs: bool) -> list[tuple[Exact, Exact]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
         # The room is the number of relevant documents that the limit still allows.
         rooms = np.arange((self.limit or 0) + 1)
@@ -107,13 +107,15 @@ class LexicographicParts:
         tables = []
         for index in reversed(self.order):
             part = self.parts[index]
-            weight = part.n_by_key.astype(object) if by_runs else np.ones(part.keys.size, object)
+            weight = np.ones(part.keys.size, object)
+            if counts_runs:
+                weight = part.n_runs_by_key.astype(object)
             n_relevant = 0 if self.limit is None else part.min_relevant[:, None]
             rooms_left = np.broadcast_to(rooms - n_relevant, (part.keys.size, rooms.size))
             ways = np.where(rooms_left >= 0, tail[np.maximum(rooms_left, 0)], 0) * weight[:, None]
-            cumulated = np.cumsum(ways, axis=0)
-            tables.append((cumulated - ways, weight))
-            tail = cumulated[-1]
+            cumulated_ways = np.cumsum(ways, axis=0)
+            tables.append((cumulated_ways - ways, weight))
+            tail = cumulated_ways[-1]
         return tables[::-1]
 
 
@@ -190,17 +192,17 @@ class SideSplit(NamedTuple):
 
 
 def split_sides(
-    parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int
+    parts: tuple[FormPart, ...], limit: int | None, counts_runs: bool, memory: int
 ) -> SideSplit:
     """Assign parts to sides; raise an error if the outer side is too long.
 
-    With `by_runs`, sums are weighted by numbers of runs; `memory` is the maximum size of the inner
-    side in bytes.
+    With `counts_runs`, sums are weighted by numbers of runs; `memory` is the maximum size of the
+    inner side in bytes.
     """
-    has_counts = by_runs and limit is not None
+    has_counts = counts_runs and limit is not None
     lengths = [part.index.size if has_counts else part.keys.size for part in parts]
     # Peak memory per entry of the inner side, with a margin.
-    entry_bytes = 60 + 36 * by_runs + 36 * (limit is not None)
+    entry_bytes = 60 + 36 * counts_runs + 36 * (limit is not None)
     max_length = max(MIN_INNER, memory // entry_bytes)
     best_length = int((min(prod(lengths), 2**80) * TYPICAL_RUNS) ** 0.5)
     target = min(max_length, max(MIN_INNER, best_length))
@@ -218,41 +220,43 @@ def split_sides(
 
 
 @lru_cache(maxsize=1)
-def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
+def make_sides(
+    parts: tuple[FormPart, ...], limit: int | None, counts_runs: bool, memory: int
+) -> Sides:
     """Make the inner and the outer side; arguments as for :func:`split_sides`."""
-    inner, outer, _ = split_sides(parts, limit, by_runs, memory)
-    make = partial(_make_side, parts, with_counts=limit is not None, by_runs=by_runs)
-    return Sides(make(inner), make(outer))
+    inner, outer, _ = split_sides(parts, limit, counts_runs, memory)
+    make_side = partial(_make_side, parts, has_limit=limit is not None, counts_runs=counts_runs)
+    return Sides(make_side(inner), make_side(outer))
 
 
 def _make_side(
-    parts: tuple[FormPart, ...], indices: list[int], *, with_counts: bool, by_runs: bool
+    parts: tuple[FormPart, ...], indices: list[int], *, has_limit: bool, counts_runs: bool
 ) -> Side:
     values, n_relevant, n_runs = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     keys = []
     for index in indices:
         part = parts[index]
-        if by_runs and with_counts:
-            key, counts, runs = part.index, part.n_relevant, part.n_runs
+        if counts_runs and has_limit:
+            key, n_hits, n_ties = part.index, part.n_relevant, part.n_runs
         else:
-            key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.n_by_key
+            key, n_hits, n_ties = np.arange(part.keys.size), part.min_relevant, part.n_runs_by_key
         values = (values[:, None] + part.values[key][None, :]).ravel()
-        if with_counts:
-            n_relevant = (n_relevant[:, None] + counts[None, :]).ravel()
-        if by_runs:
-            n_runs = (n_runs[:, None] * runs.astype(np.int64)[None, :]).ravel()
+        if has_limit:
+            n_relevant = (n_relevant[:, None] + n_hits[None, :]).ravel()
+        if counts_runs:
+            n_runs = (n_runs[:, None] * n_ties.astype(np.int64)[None, :]).ravel()
         keys.append(key)
     shape = tuple(key.size for key in keys)
     order = np.argsort(values)
-    n_relevant = n_relevant[order] if with_counts else np.broadcast_to(n_relevant, order.shape)
-    n_runs = n_runs[order] if by_runs else np.broadcast_to(n_runs, order.shape)
+    n_relevant = n_relevant[order] if has_limit else np.broadcast_to(n_relevant, order.shape)
+    n_runs = n_runs[order] if counts_runs else np.broadcast_to(n_runs, order.shape)
     return Side(tuple(indices), values[order], order, shape, tuple(keys), n_relevant, n_runs)
 
 
 def make_size_error(n_values: int) -> PolicyError:
     return PolicyError(
         f"the measure has about 2^{n_values.bit_length() - 1} possible values, too many to rank"
-        " them exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
+        " exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
@@ -325,13 +329,13 @@ class SummedImage:
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
         return self.distribution.cdf(self.compute_floats(self.find_digits(runs)) - shift)
 
-    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
-        if by_runs:
+    def check_rankable(self, n_runs: int, *, counts_runs: bool) -> None:
+        if counts_runs:
             check_n_runs(self.n_runs)
         else:
             self._check_size()
-        if not self._is_lexicographic(by_runs):
-            n_outer = split_sides(self.parts, self.limit, by_runs, self.memory).n_outer
+        if not self._is_lexicographic(counts_runs):
+            n_outer = split_sides(self.parts, self.limit, counts_runs, self.memory).n_outer
             self._check_lookups(n_outer, n_runs)
 
     def rank_runs(self, runs: Ints) -> Ints:
@@ -339,10 +343,11 @@ class SummedImage:
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.n_runs)
-        return self._count_below(self.find_digits(runs), by_runs=True)
+        return self._count_below(self.find_digits(runs), counts_runs=True)
 
-    def _is_lexicographic(self, by_runs: bool) -> bool:
-        return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
+    def _is_lexicographic(self, counts_runs: bool) -> bool:
+        parts = self.lexicographic
+        return parts is not None and (not counts_runs or parts.has_run_counts)
 
     def _check_size(self) -> None:
         if self.size >= INT64_BOUND:
@@ -350,21 +355,23 @@ class SummedImage:
 
     def _rank_digits(self, digits: Ints) -> Ints:
         self._check_size()
-        return self._count_below(digits, by_runs=False)[0] + 1
+        return self._count_below(digits, counts_runs=False)[0] + 1
 
-    def _count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+    def _count_below(self, digits: Ints, *, counts_runs: bool) -> tuple[Ints, Ints]:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         unique_digits, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
-        if self.lexicographic and self._is_lexicographic(by_runs):
-            n_lower, n_equal = self.lexicographic.count_below(unique_digits, by_runs=by_runs)
+        if self.lexicographic and self._is_lexicographic(counts_runs):
+            n_lower, n_equal = self.lexicographic.count_below(
+                unique_digits, counts_runs=counts_runs
+            )
             return n_lower[inverse], n_equal[inverse]
         n_lower, n_equal = np.zeros((2, len(unique_digits)), dtype=np.int64)
         x = self.compute_floats(unique_digits)
-        for sides in self._find_sides(by_runs).limit_relevant(self.limit):
+        for sides in self._find_sides(counts_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
-            weights = (inner.n_runs, outer.n_runs) if by_runs else None
+            weights = (inner.n_runs, outer.n_runs) if counts_runs else None
             n_below, pairs = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
@@ -376,8 +383,8 @@ class SummedImage:
             np.add.at(n_equal, pairs.query[sign == 0], weight[sign == 0])
         return n_lower[inverse], n_equal[inverse]
 
-    def _find_sides(self, by_runs: bool) -> Sides:
-        return make_sides(self.parts, self.limit, by_runs, self.memory)
+    def _find_sides(self, counts_runs: bool) -> Sides:
+        return make_sides(self.parts, self.limit, counts_runs, self.memory)
 
     def _check_lookups(self, n_outer: int, n_runs: int) -> None:
         if n_outer * n_runs > MAX_LOOKUPS:

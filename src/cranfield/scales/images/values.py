@@ -293,7 +293,7 @@ class Image:
         cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._exact_representation.check_rankable(n_runs, by_runs=ties != "unique")
+        self._exact_representation.check_rankable(n_runs, counts_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the exact ranks of runs.
@@ -448,9 +448,9 @@ def image(
     Raises
     ------
     PolicyError
-        For a length or highest grade that is not a positive integer, or too large
-        (:func:`cranfield.scales.runs.check_size`); for judgments that are not grades, or more than
-        100,000 documents; and for images that are too large.
+        If the length is missing; for a length or highest grade that is not a positive integer, or
+        too large (:func:`cranfield.scales.runs.check_size`); for other arguments out of range; and
+        for images that are too large.
     MeasureError
         For an invalid measure, or a measure that depends on more than the grades by rank.
 
@@ -566,7 +566,7 @@ def _make_image(
     memory: int,
     jobs: int | None,
     seed: int,
-    make: Callable[..., Representation] = represent,
+    make_representation: Callable[..., Representation] = represent,
 ) -> Image:
     rel = get_lowest_relevant(measure)
     if limit is not None and rel < 1:
@@ -578,7 +578,7 @@ def _make_image(
     if exact_form is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        representation = make(exact_form.rank_sum, limit, rel, memory, jobs, seed)
+        representation = make_representation(exact_form.rank_sum, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
         representation, unit = ConstantImage(representation.n_runs), 1.0

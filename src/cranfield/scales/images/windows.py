@@ -43,7 +43,7 @@ MAX_HEADS = 2**21
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
-    rank, counts_by_state = len(walk.gains), walk.make_end_counts(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.make_end_counts(counts_runs=False)
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
@@ -71,16 +71,17 @@ class Halves:
     """Index in `heads` and in `tails` at which the values of each state end."""
     slack: float
     """Bound on the error of a difference of floats; 0 if integers are compared."""
-    head_runs: Exact
-    tail_runs: Exact
+    n_head_runs: Exact
+    n_tail_runs: Exact
     """Number of runs with each value; empty if runs are not counted."""
 
     @classmethod
-    def join(cls, first: Sequence[ValueCounts], last: Sequence[ValueCounts]) -> Halves:
+    def join(cls, head_counts: Sequence[ValueCounts], tail_counts: Sequence[ValueCounts]) -> Halves:
         """Concatenate the values of all states, of the first and of the last ranks."""
-        heads, tails = (np.concatenate([c.values for c in counts]) for counts in (first, last))
-        ends = [np.cumsum([c.values.size for c in counts]) for counts in (first, last)]
-        runs = [np.concatenate([c.n_runs for c in counts]) for counts in (first, last)]
+        halves = head_counts, tail_counts
+        heads, tails = (np.concatenate([c.values for c in counts]) for counts in halves)
+        ends = [np.cumsum([c.values.size for c in counts]) for counts in halves]
+        runs = [np.concatenate([c.n_runs for c in counts]) for counts in halves]
         slack = 0.0
         if heads.dtype == object:
             max_sum = float(max(np.abs(heads))) + float(max(np.abs(tails)))
@@ -131,19 +132,19 @@ class Halves:
 
         Also return the number of such tails, which are consecutive.
         """
-        first = self.find_first_tails(low)
-        return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
+        first_tails = self.find_first_tails(low)
+        return first_tails, np.maximum(self.find_first_tails(high, is_above=True) - first_tails, 0)
 
     def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return, for each sum inside an interval, its interval and distance from the lower end."""
         return self.compute_sums(*self.find_tails(low, high), low, high)
 
     def compute_sums(
-        self, first: Ints, n_tails: Ints, low: Exact, high: Exact
+        self, first_tails: Ints, n_tails: Ints, low: Exact, high: Exact
     ) -> tuple[Ints, Ints]:
-        """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
+        """Return the result of :meth:`list_sums` for given tails of each head."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
+        pair, tail = join_counted_ranges(first_tails.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -163,14 +164,14 @@ def to_words(numbers: Exact) -> Ints:
 
 
 @lru_cache(maxsize=2)
-def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
-    """Make the two halves of an image; with `by_runs`, count the runs with each value."""
-    heads = walk.make_start_counts(by_runs)
+def make_halves(walk: Walk, cut: int, counts_runs: bool) -> Halves:
+    """Make the two halves of an image; with `counts_runs`, count the runs with each value."""
+    heads = walk.make_start_counts(counts_runs)
     for rank in range(cut):
         heads = walk.append_rank(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise make_runs_error(walk)
-    tails = walk.make_end_counts(by_runs)
+    tails = walk.make_end_counts(counts_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.prepend_rank(tails, rank)
     halves = Halves.join(heads, tails)
@@ -190,7 +191,7 @@ def make_runs_error(walk: Walk) -> TooManyRunsError:
     return TooManyRunsError(
         f"{base}^{length} runs of length {length} with {base} grades have too many values to rank;"
         f" use a length of at most about {max_length}, or a measure whose gains do not depend on"
-        f" other ranks, such as interval(RBP@{length})"
+        f" other ranks, such as RBP@{length}"
     )
 
 
@@ -208,7 +209,7 @@ SAMPLE_SIZE = 2**21
 
 @dataclass(frozen=True, eq=False)
 class RankMarks:
-    """RankMarks (values with a stored rank), size and extreme gaps of an image."""
+    """Marks (values with a stored rank), size and extreme gaps of an image."""
 
     values: Exact
     """The marks, ascending, including the first value of each window."""
@@ -243,7 +244,7 @@ class WindowedImage(ExactImage):
 
     @cached_property
     def marks(self) -> RankMarks:
-        """RankMarks of the image, from a pass over all windows."""
+        """Marks of the image, from a pass over all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, n_below = [], []
@@ -309,19 +310,19 @@ class WindowedImage(ExactImage):
         while open_windows:
             low, high = open_windows.pop()
             ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
-            first, n_tails = self.halves.find_tails(*ends)
+            first_tails, n_tails = self.halves.find_tails(*ends)
             if n_tails.sum() > 4 * WINDOW_SIZE and high > low:
                 middle = low + (high - low) // 2
                 open_windows += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.compute_sums(first, n_tails, *ends)
+            _, sums = self.halves.compute_sums(first_tails, n_tails, *ends)
             if sums.size:
                 sums.sort()
                 pieces.append((low, *_summarise_sums(sums)))
         return pieces
 
-    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
-        if by_runs:
+    def check_rankable(self, n_runs: int, *, counts_runs: bool) -> None:
+        if counts_runs:
             check_n_runs(self.n_runs)
         else:
             _ = self._borders
@@ -385,20 +386,20 @@ class WindowedImage(ExactImage):
         check_n_runs(self.n_runs)
         unique_values, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.cut, True)
-        runs_before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
+        n_before = np.concatenate([[0], np.cumsum(halves.n_tail_runs)])
         # For each head the number of runs before the tails of its state.
-        state_starts = runs_before[np.concatenate([[0], halves.tail_ends[:-1]])]
-        start_runs = np.repeat(state_starts, np.diff(halves.head_ends, prepend=0))
+        state_starts = n_before[np.concatenate([[0], halves.tail_ends[:-1]])]
+        n_previous = np.repeat(state_starts, np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
         def count_block(start: int) -> tuple[Ints, Ints]:
             x = unique_values[start : start + step]
-            first, n_tails = halves.find_tails(x, x)
-            n_lower = ((runs_before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
+            first_tails, n_tails = halves.find_tails(x, x)
+            n_lower = ((n_before[first_tails] - n_previous) * halves.n_head_runs).sum(axis=1)
+            pair, tail = join_counted_ranges(first_tails.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
-            weight = halves.tail_runs[tail] * halves.head_runs[head]
+            weight = halves.n_tail_runs[tail] * halves.n_head_runs[head]
             n_equal = np.zeros(x.size, dtype=np.int64)
             np.add.at(n_lower, query[difference < 0], weight[difference < 0])
             np.add.at(n_equal, query[difference == 0], weight[difference == 0])

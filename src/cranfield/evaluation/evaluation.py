@@ -579,6 +579,19 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         return f"Evaluation({', '.join(sizes)}: {', '.join(self)})"
 
 
+MEASURE_FILES = ("lengths", "groups", "intents", "aspects")  # options of judging
+
+
+def list_unused(measures: Iterable[Measure]) -> list[str]:
+    """List options of judging that are for some measures, but for none of these."""
+    needs = " ".join(
+        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measures
+    )
+    unused = [name for name in MEASURE_FILES if name not in needs]
+    has_grades = any(measure.uses_highest_grade for measure in measures)
+    return unused if has_grades or "aspects" in needs else [*unused, "max_grade"]
+
+
 def score(
     judged: Scorable,
     measures: str | Measure | Iterable[str | Measure],

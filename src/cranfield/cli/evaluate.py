@@ -326,6 +326,7 @@ def sessions(
     """
     output.check()
     measure_list = cf.parse_measures(measures, rel=rel)
+    from cranfield.evaluation.evaluation import list_unused
     from cranfield.sessions.log import CLICK_JUDGMENTS
 
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
@@ -337,8 +338,8 @@ def sessions(
     evaluation.warn()
     input_names = " ".join(measure.info.needs for measure in measure_list)
     input_names += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
-    unused_files = [name for name in ("clicks", "lengths") if name not in input_names]
-    cli.warn_unused(unused_files, "no requested measure uses it")
+    unused_options = list_unused(measure_list) + ["clicks"] * ("clicks" not in input_names)
+    cli.warn_unused(unused_options, "no requested measure uses it")
     output.write(evaluation, unit="session")
 
 

@@ -254,7 +254,7 @@ def reproduction(
     reading, judging = options.reading, cli.omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
-    judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
+    judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS") or None}
     judging |= {"measures": options.parse_measures(measures), "seed": options.seed}
     is_paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if is_paired else "welch"), is_paired=is_paired)

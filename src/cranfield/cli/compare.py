@@ -198,13 +198,13 @@ def _warn_unused_seed(results: Mapping[str, Any]) -> None:
 
 
 OPTIONS_BY_RESULT = {
-    "summary": "view measures baseline alpha topic_groups scale score_files",
+    "summary": "view measures baseline alpha topic_groups score_files",
     "preferences": "view baseline correction",
     "corroboration": "view measures scale comparing",
     "checklist": "view measures scale score_files comparing",
     "power": "view alpha alternative score_files",
-    "factors": "factors measures alpha scale score_files",
-    "costs": "costs measures scale score_files resamples seed",
+    "factors": "factors measures alpha score_files",
+    "costs": "costs measures score_files resamples seed",
 }
 """Options of each result other than pairwise tests; `comparing` means all options of comparisons.
 

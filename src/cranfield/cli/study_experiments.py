@@ -124,7 +124,7 @@ def _evaluate_shards(
     excluded_options = ("rel", *cli.DOCUMENT_OPTIONS)
     judging = cli.omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded_options}
-    judging |= {"shards": shards, "seed": options.seed}
+    judging |= {"shards": shards, "seed": options.seed if isinstance(shards, int) else None}
     measures = options.parse_measures(source.measures)
     run_list, qrels = options.find_inputs(*rankings)
     with cli.show_judging_progress(run_list) as judging["progress"]:

@@ -151,7 +151,7 @@ def evaluate(
                 raise PolicyError(f"{name} requires shards=...{hint}")
         evaluation = score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
     else:
-        sharding = make_sharding(shards, policies.pop("seed", 0))
+        sharding = make_sharding(shards, policies.pop("seed", None))
         [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
     return replace(evaluation, option_notes=note_unused(parsed, options))
 

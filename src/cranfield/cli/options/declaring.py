@@ -74,7 +74,7 @@ def _describe_condition(terms: Sequence[str], by_name: Mapping[str, click.Parame
     required = [term for term in terms if term[0] != "!"]
     words = " and ".join(_describe_term(term, by_name) for term in required)
     exclusions = _list_exclusions(terms, by_name)
-    return f"{words} and not {exclusions}" if exclusions else words
+    return f"{words} (without {exclusions})" if exclusions else words
 
 
 def _list_exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:

@@ -228,6 +228,38 @@ def test_highest_grade_without_a_measure_that_uses_it(folder: Path) -> None:
         assert ("setting max-grade has no effect" in error) == is_unused
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(
+            f"compare QRELS RUNS -m AP --as {view}"
+            for view in ("pairs", "ranks", "summary", "anova")
+        ),
+        "compare QRELS RUNS -m P@2 --as corroboration",
+        "compare QRELS RUNS --as checklist",
+        "compare QRELS RUNS --as preferences",
+        "study measures QRELS RUNS -m AP -m P@5",
+        "evaluate QRELS RUNS --as equity",
+        "evaluate QRELS RUNS --as expected-exposure",
+        "evaluate QRELS RUNS -m RR --as tie-ranges",
+    ],
+)
+def test_every_command_reports_an_unused_highest_grade(call: str, tmp_path: Path) -> None:
+    topics = range(8)
+    lines = [f"{t} 0 {doc} {(t + k) % 2}" for t in topics for k, doc in enumerate("abc")]
+    (tmp_path / "q.txt").write_text("\n".join(lines))
+    for i, name in enumerate("xyz"):
+        docs = [(t, sorted("abc", key=lambda doc: ord(doc) * (t + i) % 5)) for t in topics]
+        rows = [
+            f"{t} Q0 {doc} {k} {-k} {name}" for t, ranked in docs for k, doc in enumerate(ranked)
+        ]
+        (tmp_path / f"{name}.run").write_text("\n".join(rows))
+    (tmp_path / "s.yml").write_text("max-grade: 2\n")
+    call = call.replace("QRELS", "q.txt").replace("RUNS", "x.run y.run z.run")
+    _, error = cranfield(tmp_path, *call.split(), "--settings", "s.yml")
+    assert error.count("setting max-grade has no effect") == 1
+
+
 def test_columns_of_a_board(folder: Path) -> None:
     (folder / "board.csv").write_text("date,entry,RMSE\n2020-01-01,a,0.5\n2020-01-02,b,0.25\n")
     call = ("campaign", "history", "board.csv", "-m", "RMSE", "--lower-is-better")

@@ -27,8 +27,8 @@ def some(**given: object) -> None:
     [
         ("", None),
         ("--size 3 --sample", None),
-        ("--size 3", "--size requires --sample and not --judged"),
-        ("--size 5", "--size requires --sample and not --judged"),
+        ("--size 3", "--size requires --sample (without --judged)"),
+        ("--size 5", "--size requires --sample (without --judged)"),
         ("--size 3 --sample --judged x", "--size cannot be combined with --judged"),
         ("--places 2", None),
         ("--places 2 --format csv", None),

@@ -149,6 +149,12 @@ labels.csv --fix-gold | setting fix-gold requires --gold
 labels.csv --gold gold --fix-gold | setting fix-gold requires --gold
 labels.csv --resamples 9 | setting resamples requires --interval bootstrap
 labels.csv --table gold | --table gold requires --gold
+labels.csv --table judgments -m alpha | --measure cannot be combined with --table judgments
+labels.csv --table workers --pairs | --pairs cannot be combined with --table workers
+labels.csv --table grades --interval none | --interval cannot be combined with --table grades
+labels.csv --table probabilities --reference ann | --reference cannot be combined with --table
+labels.csv --table workers --confidence .9 | setting confidence cannot be combined with --table
+labels.csv --table judgments --rel 1 | setting rel cannot be combined with --table judgments
 labels.csv --grades 0..1 | labels.csv:6: grade 2 is outside the scale (0, 1)
 labels.csv --grades x | --grades must be LOW..HIGH
 labels.csv --grades a.b | got 'a.b'

@@ -32,7 +32,7 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     given, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2", "--order", "given")
     assert given.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
     _, err = cranfield(folder, *start, "--order", "given", status=2)
-    assert "setting order requires --format latex, markdown or html and not --by-topic" in err
+    assert "setting order requires --format latex, markdown or html (without --by-topic)" in err
     html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
     assert html == ""
     assert (folder / "t.html").read_text().startswith("<table ")

@@ -127,6 +127,33 @@ def test_separators_that_are_stated(tmp_path: Path) -> None:
         assert cf.read_qrels(tmp_path / form, format=form).docs.to_list() == ["a b"]
 
 
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_fields_that_r_writes_in_quotation_marks(separator: str, tmp_path: Path) -> None:
+    run, qrels, labels = tmp_path / "a.run", tmp_path / "q.txt", tmp_path / "labels.txt"
+
+    def write(file: Path, text: str) -> None:
+        file.write_text(text.replace(" ", separator))
+
+    write(run, '"1" "Q0" "a" 1 2 "x"\n"1" "Q0" "b" 2 1 "x"\n')
+    write(qrels, "1 0 a 1\n1 0 b 0\n")
+    assert cf.evaluate(run, qrels, "RR")["RR"].values.tolist() == [[1]]
+    assert (cf.read_run(run).name, cf.read_run(run, format="trec").topics) == ("x", ("1",))
+    # All columns of quoted numbers, and judgments of three columns.
+    write(run, '"1" "a" "2.5"\n"1" "b" "1.5"\n')
+    assert cf.read_run(run).scores.tolist() == [2.5, 1.5]
+    write(qrels, '1 "a" 1\n1 "b" 0\n')
+    assert cf.read_qrels(qrels).docs.to_list() == ["a", "b"]
+    write(labels, '1 "a" "v" 1\n1 "a" "w" 1\n2 "b" "v" 0\n2 "b" "w" 1\n')
+    assert cf.assess.read_labels(labels, columns="topic doc worker grade").workers == ("v", "w")
+    # Quotation marks that are not around all ids belong to the ids.
+    write(qrels, '1 "a" 1\n1 b 0\n1 5" 0\n')
+    assert cf.read_qrels(qrels).docs.to_list() == ['"a"', "b", '5"']
+    write(qrels, '1 "a" 1\n' * 3 + '1 "5\\"" 0\n')
+    refuses("quotation marks", cf.read_qrels, qrels, format="trec")
+    qrels.write_text('1\t"a b"\t1\n1\t"c d"\t0\n')
+    assert cf.read_qrels(qrels).docs.to_list() == ["a b", "c d"]
+
+
 def test_judgments_of_three_columns(tmp_path: Path) -> None:
     for name in ("q.tsv", "q.txt"):
         (tmp_path / name).write_text("1\ta b\t1\n1\tc\t0\n")

@@ -173,3 +173,24 @@ def test_no_topic_has_a_relevant_document(tmp_path: Path) -> None:
     assert json.loads(text)["notes"] == [f"{none} 1 or higher (AP)"]
     _, warnings = cranfield(tmp_path, "sessions", "z.q", "z.csv", "-m", "nsDCG@10")
     assert f"{none} 1 or higher (nsDCG@10)" in warnings
+
+
+def test_options_that_no_measure_uses_have_a_note(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"max_grade": 5, "lengths": {"a": 1, "b": 1, "c": 1, "d": 1}}
+
+    def list_noted(notes: Any) -> set[str]:
+        return {name for note in notes for name in options if f"{name} has no effect" in note}
+
+    assert list_noted(cf.evaluate(RUN, QRELS, "AP", **options).notes) == {*options}
+    assert list_noted(cf.evaluate(RUN, QRELS, ["AP", "ERR"], **options).notes) == {"lengths"}
+    assert list_noted(cf.evaluate(RUN, QRELS, ["TBG"], **options).notes) == {"max_grade"}
+    shards = dict(zip("abcde", "xyyxy", strict=True))
+    assert list_noted(cf.evaluate(RUN, QRELS, "AP", max_grade=5, shards=shards).notes)
+    sessions = {"session": ["s"], "query": [1], "rank": [1], "doc": ["a"], "topic": ["q1"]}
+    assert list_noted(cf.evaluate_sessions(sessions, QRELS, "RR", **options).notes) == {*options}
+    probabilities = [("q1", "a", 0.5), ("q1", "b", 0.2)]
+    assert list_noted(cf.evaluate_probabilities(RUN, probabilities, "AP", max_grade=5).notes)
+    (tmp_path / "z.q").write_text("1 0 a 0\n1 0 b 1\n")
+    (tmp_path / "z.csv").write_text("session,topic,query,rank,doc\ns1,1,1,1,a\n")
+    call = ("sessions", "z.q", "z.csv", "-m", "RR", "--max-grade", "2")
+    assert "setting max-grade has no effect" in cranfield(tmp_path, *call)[1]

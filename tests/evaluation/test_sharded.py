@@ -282,6 +282,10 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.CranfieldError, f"'9' {empty}", shards={**dict.fromkeys("abcd", 1), "z": 9})
     refused(cf.PolicyError, "the number of shards must be", shards=0)
     refused(cf.PolicyError, "the seed must be", seed=-1)
+    for shards in (MAP, cf.read_shards(MAP), cf.random_shards(2)):
+        refused(cf.PolicyError, "seed requires a number of shards", shards=shards, seed=0)
+    refused(cf.PolicyError, "got random shards", unmapped="drop")
+    refused(cf.PolicyError, "got random shards", shards=cf.random_shards(2), unmapped="drop")
     refused(cf.PolicyError, "unknown unmapped 'keep'; expected one of", unmapped="keep")
     refused(cf.PolicyError, "rel must be an integer >= 0, got 0.5", rel=0.5)
     refused(cf.PolicyError, "unknown ties 'none'; expected one of:", ties="none")

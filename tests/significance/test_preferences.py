@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import inf, log2
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,6 +170,33 @@ def test_corroboration_is_binomtest_beside_the_test_of_the_measure() -> None:
         expected = ("yes" if agrees else "contradicted") if p <= 0.05 else "no"
         assert row["corroborated"] == (expected if significant else None)
     assert "significant pairs corroborated" in str(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({"statistic": "sum"}, "shown are of sums"),
+        ({"statistic": "geometric-mean", "test": "t"}, "log ratios of geometric means"),
+        ({"test": "bootstrap-median"}, "shown are of medians"),
+        ({"test": "friedman"}, "rank 1 is the best"),
+        ({"test": "sign"}, "without the better mean"),
+    ],
+)
+def test_the_difference_is_that_of_the_test(options: dict[str, Any], note: str) -> None:
+    # The first system is slightly better on 17 topics, and much worse on 3.
+    ranks = {f"t{k:02}": (9, 10) if k < 17 else (11, 1) for k in range(20)}
+
+    def rank(position: int) -> dict[str, float]:
+        return {"r" if k == position else f"n{k}": -float(k) for k in range(1, 11)}
+
+    runs = {
+        name: {topic: rank(positions[k]) for topic, positions in ranks.items()}
+        for k, name in enumerate("ab")
+    }
+    evaluation = cf.evaluate(runs, {topic: {"r": 1, "n1": 0} for topic in ranks}, "nDCG@10")
+    table, comparison = cf.corroborate(evaluation, **options), cf.compare(evaluation, **options)
+    assert table.rows["difference"].to_list() == comparison.difference.tolist()
+    assert table.rows.row(0)[4:6] == (17, 3) and any(note in text for text in table.notes)
 
 
 def test_a_swap_on_every_topic_is_corroborated() -> None:

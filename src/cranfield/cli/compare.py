@@ -198,13 +198,13 @@ def _warn_unused_seed(results: Mapping[str, Any]) -> None:
 
 
 OPTIONS_BY_RESULT = {
-    "summary": "view measures baseline alpha topic_groups scale score_files",
+    "summary": "view measures baseline alpha topic_groups score_files",
     "preferences": "view baseline correction",
     "corroboration": "view measures scale comparing",
     "checklist": "view measures scale score_files comparing",
     "power": "view alpha alternative score_files",
-    "factors": "factors measures alpha scale score_files",
-    "costs": "costs measures scale score_files resamples seed",
+    "factors": "factors measures alpha score_files",
+    "costs": "costs measures score_files resamples seed",
 }
 """Options of each result other than pairwise tests; `comparing` means all options of comparisons.
 
@@ -224,6 +224,7 @@ def _compute_other_result(
     judging: Mapping[str, Any],
 ) -> Result:
     """Compute a result other than pairwise tests of scores; refuse options that it does not use."""
+    from cranfield.evaluation.evaluation import list_unused
     from cranfield.significance.summary import summarise_each
 
     flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
@@ -246,6 +247,7 @@ def _compute_other_result(
         rankings = source.require_rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
         judged = cli.compute_from_runs(cf.judge, *rankings, **policies)
+        cli.warn_unused(list_unused(()), "preferences use no measure")
         for note in judged.coverage.contradiction_notes:
             warn(note)
         rel = 1 if judging["rel"] is None else judging["rel"]

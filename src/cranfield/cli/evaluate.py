@@ -117,8 +117,6 @@ def evaluate(
         output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
     evaluation = cli.evaluate_runs(*source.require_rankings(), source.measures, **judging)
-    if not any(m.uses_highest_grade or "aspects" in m.info.needs for m in evaluation.measures):
-        cli.warn_unused(("max_grade",), "no requested measure uses it")
     if view == "tie-ranges":
         output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
     elif output.format in {*LINE_FORMATS, "json"}:
@@ -153,6 +151,7 @@ def _write_replicates(
 ) -> None:
     """Write the variances, expected exposure or equity of attention of replicated systems."""
     from cranfield.evaluation import stochastic_rankings as stochastic
+    from cranfield.evaluation.evaluation import list_unused
 
     is_exposure = view == "expected-exposure"
     if not is_exposure:
@@ -168,8 +167,9 @@ def _write_replicates(
     names = source.measures if cli.is_set("measures") else default
     options = {**judging, "replicates": replicates}
     measures = cf.parse_measures(names, rel=options.pop("rel"), compat=options["compat"])
-    if all(getattr(measure, "by", "") == "document" for measure in measures):
-        cli.warn_unused(("groups",), "no requested measure uses it")
+    has_groups = any(getattr(measure, "by", "") != "document" for measure in measures)
+    unused_options = [*list_unused(measures), *([] if has_groups else ["groups"])]
+    cli.warn_unused(unused_options, "no requested measure uses it")
     if is_exposure:
         exposure = partial(stochastic.expected_exposure, measures=measures)
         output.write(cli.compute_from_runs(exposure, *rankings, **options))
@@ -326,6 +326,7 @@ def sessions(
     """
     output.check()
     measure_list = cf.parse_measures(measures, rel=rel)
+    from cranfield.evaluation.evaluation import list_unused
     from cranfield.sessions.log import CLICK_JUDGMENTS
 
     log = cf.read_sessions(sessions, clicks=clicks, topics=session_topics)
@@ -337,8 +338,8 @@ def sessions(
     evaluation.warn()
     input_names = " ".join(measure.info.needs for measure in measure_list)
     input_names += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
-    unused_files = [name for name in ("clicks", "lengths") if name not in input_names]
-    cli.warn_unused(unused_files, "no requested measure uses it")
+    unused_options = list_unused(measure_list) + ["clicks"] * ("clicks" not in input_names)
+    cli.warn_unused(unused_options, "no requested measure uses it")
     output.write(evaluation, unit="session")
 
 

@@ -32,6 +32,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "probabilities": ("topic", "doc"),
 }
 
+NO_OTHER_TABLE = f"!--table={','.join(table for table in KEYS if table != 'agreement')}"
 AGREEMENT_OPTIONS = ("measures", "pairs", "reference", "rel", "interval", "confidence", "resamples")
 MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
 MAX_PAIRS = 40  # maximum number of pairs of workers in text output
@@ -71,14 +72,15 @@ MAX_PAIRS = 40  # maximum number of pairs of workers in text output
     fix_gold={"requires": f"--gold --method={','.join(METHODS_WITH_GOLD)}"},
     qrels={"type": cli.OUTPUT_FILE},
 )
+@cli.change_options(("measures", "reference", "rel", "interval"), requires=(NO_OTHER_TABLE,))
 @cli.options_from(
     "cranfield.assess.agreement_of",
     "measure=measures pairs reference rel interval confidence resamples seed",
     measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
     " times. By default observed agreement, kappa (for more than two workers Fleiss'),"
     " ordinal alpha and AC1.",
-    pairs={"requires": "!--reference"},
-    confidence={"requires": "!--interval=none"},
+    pairs={"requires": f"!--reference {NO_OTHER_TABLE}"},
+    confidence={"requires": f"!--interval=none {NO_OTHER_TABLE}"},
     resamples={"requires": "--interval=bootstrap"},
     seed={
         "help": "Seed of the random numbers.",

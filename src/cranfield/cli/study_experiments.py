@@ -124,7 +124,7 @@ def _evaluate_shards(
     excluded_options = ("rel", *cli.DOCUMENT_OPTIONS)
     judging = cli.omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded_options}
-    judging |= {"shards": shards, "seed": options.seed}
+    judging |= {"shards": shards, "seed": options.seed if isinstance(shards, int) else None}
     measures = options.parse_measures(source.measures)
     run_list, qrels = options.find_inputs(*rankings)
     with cli.show_judging_progress(run_list) as judging["progress"]:
@@ -254,7 +254,7 @@ def reproduction(
     reading, judging = options.reading, cli.omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
-    judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
+    judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS") or None}
     judging |= {"measures": options.parse_measures(measures), "seed": options.seed}
     is_paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if is_paired else "welch"), is_paired=is_paired)

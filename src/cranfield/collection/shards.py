@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, check_choice, check_integer, quote
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quote
 from cranfield.base.text import inflect
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.judged.coverage import Scorable, Scorer, find_lowest_relevant_grade
@@ -340,13 +340,13 @@ def read_shards(data: Any) -> TableShards:
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
-def make_sharding(shards: Any, seed: int = 0) -> Sharding:
+def make_sharding(shards: Any, seed: int | None = None) -> Sharding:
     """Convert `shards` to a partition: random shards for a number, else a table that is read."""
-    if isinstance(shards, Sharding):
-        return shards
     if isinstance(shards, (int, float, np.number)):
-        return random_shards(shards, seed)  # type: ignore[arg-type]
-    return read_shards(shards)
+        return random_shards(shards, 0 if seed is None else seed)  # type: ignore[arg-type]
+    if seed is not None:
+        raise PolicyError("seed requires a number of shards, got a partition")
+    return shards if isinstance(shards, Sharding) else read_shards(shards)
 
 
 UNMAPPED = {
@@ -473,6 +473,8 @@ def judge_shards(
     """Judge runs on the whole collection, and on each shard of each partition."""
     policy = make_policies(compat, **{k: options.pop(k, None) for k in (*CHOICES, *MAX_VALUES)})
     check_choice("unmapped", unmapped, UNMAPPED)
+    if unmapped == "drop" and all(isinstance(shards, RandomShards) for shards in shardings):
+        raise PolicyError("unmapped='drop' requires a table of shards, got random shards")
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):
         run_list, qrels_read = read_inputs(runs, qrels, **options)

@@ -12,7 +12,7 @@ from cranfield.base.kinds import Function, check_keywords, replace_keywords
 from cranfield.collection.judged.judging import JudgingOptions, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.collection.shards import Sharding, judge_shards, make_sharding, random_shards
-from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.evaluation.evaluation import Evaluation, note_unused, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.sessions.log import concatenate
@@ -149,10 +149,11 @@ def evaluate(
             if name in policies:
                 hint = "; to set rel of a measure, write 'AP(rel=2)'" if name == "rel" else ""
                 raise PolicyError(f"{name} requires shards=...{hint}")
-        return score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
-    sharding = make_sharding(shards, policies.pop("seed", 0))
-    [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
-    return evaluation
+        evaluation = score(judge(runs, qrels, compat=compat, **policies), parsed, compat=compat)
+    else:
+        sharding = make_sharding(shards, policies.pop("seed", None))
+        [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
+    return replace(evaluation, option_notes=note_unused(parsed, options))
 
 
 @add_options(ShardOptions)
@@ -280,4 +281,5 @@ def evaluate_sessions(
     parsed = parse_measures(measures)
     log = read_sessions(sessions, clicks=clicks, topics=topics)
     lists = concatenate(log, depth=depth, duplicates=duplicates, until_click=until_click)
-    return score(lists.judge(qrels, **policies), parsed)
+    evaluation = score(lists.judge(qrels, **policies), parsed)
+    return replace(evaluation, option_notes=note_unused(parsed, policies))

@@ -363,6 +363,8 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         Program whose names of measures are accepted, and whose rounding is used.
     on_all
         For an evaluation by shard, the evaluation of the same runs on all documents; else None.
+    option_notes
+        Notes on options of judging that no measure uses.
 
     Examples
     --------
@@ -384,6 +386,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
     judged: Any
     compat: str | None = None
     on_all: Evaluation | None = None
+    option_notes: tuple[str, ...] = ()
 
     def __getitem__(self, measure: str | Measure) -> Scores:
         scores = self.scores.get(str(measure))
@@ -462,7 +465,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self._get_reported_coverage().notes + self._score_notes
+        return [*self._get_reported_coverage().notes, *self._score_notes, *self.option_notes]
 
     def _get_reported_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
@@ -480,7 +483,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
-        """Issue the notes as warnings, except those on skipped runs (reported on reading)."""
+        """Issue the notes on coverage and scores as warnings, except those on skipped runs."""
         self._get_reported_coverage().warn()
         for note in self._score_notes:
             warn(note)
@@ -577,6 +580,25 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         sizes = [inflect(len(self.topics), self.judged.unit), inflect(len(self.systems), "system")]
         sizes += [inflect(len(self.shards), "shard")] if self.shards else []
         return f"Evaluation({', '.join(sizes)}: {', '.join(self)})"
+
+
+MEASURE_FILES = ("lengths", "groups", "intents", "aspects")  # options of judging
+
+
+def list_unused(measures: Iterable[Measure]) -> list[str]:
+    """List options of judging that are for some measures, but for none of these."""
+    needs = " ".join(
+        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measures
+    )
+    unused = [name for name in MEASURE_FILES if name not in needs]
+    has_grades = any(measure.uses_highest_grade for measure in measures)
+    return unused if has_grades or "aspects" in needs else [*unused, "max_grade"]
+
+
+def note_unused(measures: Iterable[Measure], options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return notes on options of judging that are set, but used by none of the measures."""
+    names = [name for name in list_unused(measures) if options.get(name) is not None]
+    return tuple(f"{name} has no effect: no requested measure uses it" for name in names)
 
 
 def score(

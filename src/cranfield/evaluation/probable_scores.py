@@ -19,7 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
-from cranfield.evaluation.evaluation import describe_effect_of_orders
+from cranfield.evaluation.evaluation import describe_effect_of_orders, note_unused
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -442,7 +442,7 @@ def evaluate_probabilities(
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
     notes = [*judged.coverage.notes, *_note_ties(probable, parsed, draws, seed)]
-    notes += _note_assumptions(probable, parsed)
+    notes += [*_note_assumptions(probable, parsed), *note_unused(parsed, options)]
     if sampled_names:
         names = list_some(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")

@@ -296,7 +296,7 @@ class Corroboration(TableResult):
     columns: ClassVar[Columns] = {
         "system": Column("First system of the pair.", key=True),
         "other": Column("Second system.", key=True),
-        "difference": Column("Mean score of the first system minus that of the second."),
+        "difference": Column("Mean of the first system minus that of the second, or as noted."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
         "better": Column(
             "Number of topics on which the first ranking is innately better: preferred by all"
@@ -401,8 +401,11 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     orders = order_pairs(grades, indices[first], indices[second])
     n_better, n_worse, n_same, n_open = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
     pvalues = adjust_pvalues(compute_binomial_pvalues(n_better, n_worse), "holm")
-    means = comparison.scores.mean()
-    difference = means[first] - means[second]
+    notes = comparison.notes
+    if comparison.mean_of != "mean":
+        start = "log ratios of" if comparison.mean_of == "geometric mean" else "of"
+        end = ", where rank 1 is the best" if comparison.mean_of == "mean rank" else ""
+        notes = (f"the differences shown are {start} {comparison.mean_of}s{end}", *notes)
     agreement = np.where(
         pvalues <= comparison.alpha, comparison.direction * np.sign(n_better - n_worse), 0
     )
@@ -410,7 +413,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
     pair_rows = make_pair_frame(comparison.systems, first, second, NAME_COLUMNS)
     counts = n_better, n_worse, n_same, n_open
-    columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
+    columns = comparison.difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
     rows = append_values(pair_rows, Corroboration.columns, *columns)
     return Corroboration(
         rows,
@@ -419,6 +422,6 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
         len(judged.topics),
         comparison.alpha,
         comparison.method,
-        comparison.notes,
+        notes,
         comparison.seed,
     )

@@ -107,7 +107,7 @@ def read_lines(
     source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
 ) -> Table:
     """Read labels from lines of fields separated by blanks; with `has_words`, grades are texts."""
-    source, head = read_head(source.with_encoding(encoding, "text"))
+    source, head = read_head(source.with_encoding(encoding, "text"), removes_quotes=True)
     lines = (line.strip() for line in head.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_tab_fields = len(first_line.split(b"\t"))

@@ -74,7 +74,7 @@ def _describe_condition(terms: Sequence[str], params: Mapping[str, click.Paramet
     required_terms = [term for term in terms if term[0] != "!"]
     words = " and ".join(_describe_term(term, params) for term in required_terms)
     exclusions = _list_exclusions(terms, params)
-    return f"{words} and not {exclusions}" if exclusions else words
+    return f"{words} (without {exclusions})" if exclusions else words
 
 
 def _list_exclusions(terms: Sequence[str], params: Mapping[str, click.Parameter]) -> str:

@@ -337,9 +337,7 @@ def _make_judging_options(*options: declaring.Decorator) -> declaring.Decorator:
 WORK = ("jobs", "backend")  # options of parallel work, which do not change results
 POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs are judged and scored
 
-_MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
-
-DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
+DOCUMENT_OPTIONS = ("exclude", "lengths", "groups", "intents", "aspects")
 """Options that name files with data on documents and topics, except relevance judgments."""
 
 judging_options = _make_judging_options(subtopics_option)  # options of reading and judging
@@ -411,14 +409,13 @@ def evaluate_runs(
     **judging: Any,
 ) -> cf.Evaluation:
     """Read, judge and score runs; warn of missing judgments and of options without effect."""
+    from cranfield.evaluation.evaluation import list_unused
+
     measure_list = cf.parse_measures(measures, compat=compat, rel=rel)
     judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
-    input_names = " ".join(
-        f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
-    )
-    unused_options = [name for name in _MEASURE_FILES if name not in input_names]
+    unused_options = list_unused(measure_list)
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
         unused_options.append("rel")
     declaring.warn_unused(unused_options, "no requested measure uses it")

@@ -193,6 +193,8 @@ def _detect_ntcir_qrels_layout(line: str) -> Layout | None:
     return None
 
 
+_QUOTED = re.compile(rb'(?<!\S)"([^"\t\n]+)"(?!\S)')
+
 _HEAD_BYTES = 1 << 16
 """Maximum number of bytes before the first line with text."""
 
@@ -219,8 +221,11 @@ def detect_layout(
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
+    table_source = source
+    if layout is not None or form in {"text", "tsv", "ntcir"}:
+        table_source, head = read_head(source)
+        source, head = _remove_quotes(table_source, head)
     if form in {"text", "tsv", "ntcir"}:
-        source, head = read_head(source)
         number, line = next(iterate_text_lines(head[:_HEAD_BYTES]), (1, b""))
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
@@ -242,7 +247,7 @@ def detect_layout(
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:
-        return source, None
+        return table_source, None
     allows_missing_grades = ungraded == "drop" and layout is QRELS and parse_grade is None
     return source, replace(
         layout,
@@ -318,7 +323,7 @@ def _detect_line_layout(
     return PAIRS if is_pair else None
 
 
-def read_head(source: Source) -> tuple[Source, bytes]:
+def read_head(source: Source, removes_quotes: bool = False) -> tuple[Source, bytes]:
     """Read the head of a file, its first lines with text; the returned source includes it."""
 
     def is_complete(head: bytes) -> bool:
@@ -329,7 +334,27 @@ def read_head(source: Source) -> tuple[Source, bytes]:
     head = next(chunks, b"")
     while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
-    return replace(source, remaining=chain([head] if head else [], chunks)), head
+    source = replace(source, remaining=chain([head] if head else [], chunks))
+    return _remove_quotes(source, head) if removes_quotes else (source, head)
+
+
+def _remove_quotes(source: Source, head: bytes) -> tuple[Source, bytes]:
+    """Remove quotation marks around fields, as R's write.table writes, if all lines have them."""
+    lines = [line for _, line in islice(iterate_text_lines(head[:_HEAD_BYTES]), _HEAD_LINES)]
+    rows = [line.split(b"\t" if b"\t" in line else None) for line in lines]
+    positions = {tuple(k for k, text in enumerate(row) if _QUOTED.fullmatch(text)) for row in rows}
+    if len(positions) != 1 or () in positions:
+        return source, head
+
+    def iterate_chunks() -> Iterator[bytes]:
+        for chunk in source.iterate_chunks():
+            text = _QUOTED.sub(rb"\1", chunk)
+            if b'"' in text:
+                reason = "has quotation marks around some fields, and within others; remove them"
+                raise InputError(f"{reason} (in R, quote = FALSE)", source=source.name)
+            yield text
+
+    return replace(source, remaining=iterate_chunks()), _QUOTED.sub(rb"\1", head)
 
 
 def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:

@@ -297,11 +297,11 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    by_title = title_measures(measures)
+    measures_by_title = title_measures(measures)
     check_integer("columns", columns, 1)
     panels = [
         _draw_spacing_panel(image(measure, length, grades, judgments=judgments), title)
-        for title, measure in by_title.items()
+        for title, measure in measures_by_title.items()
     ]
     description = (
         f"The values of {inflect(len(panels), 'measure')} on all runs of length {length} with"
@@ -413,13 +413,13 @@ def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataF
 
 def _write_label(runs: Sequence[str], max_lines: int) -> str:
     """Write runs in lines; if there are too many, the last entry is the number of further runs."""
-    per_line = max(1, (5 * RUNS_PER_LINE) // (len(runs[0]) + 1))
+    n_per_line = max(1, (5 * RUNS_PER_LINE) // (len(runs[0]) + 1))
     entries = list(runs)
-    if len(entries) > per_line * max_lines:
-        n_written = max(1, per_line * max_lines - 1)
+    if len(entries) > n_per_line * max_lines:
+        n_written = max(1, n_per_line * max_lines - 1)
         entries = [*entries[:n_written], f"+{len(entries) - n_written}"]
-        per_line = max(per_line, 2) if max_lines == 1 else per_line
-    lines = (entries[k : k + per_line] for k in range(0, len(entries), per_line))
+        n_per_line = max(n_per_line, 2) if max_lines == 1 else n_per_line
+    lines = (entries[k : k + n_per_line] for k in range(0, len(entries), n_per_line))
     return "\n".join(map(" ".join, lines))
 
 

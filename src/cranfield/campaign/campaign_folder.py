@@ -243,9 +243,9 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         yield f"has {inflect(len(read_topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
         yield f"takes at most {inflect(task.max_per_topic, 'document')} per topic"
-    for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
+    for n_runs, unit in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
         if n_runs is not None:
-            yield f"takes at most {inflect(n_runs, 'run')} {per}"
+            yield f"takes at most {inflect(n_runs, 'run')} {unit}"
     if task.pool is not None:
         priorities = ", ".join(map(str, task.pool.priorities))
         runs = f" of priority {priorities}" if priorities else ""

@@ -446,8 +446,8 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
             line = first_line + invalid_lines[0]
             raise InputError(reason, source=Source(str(path)).name, line=line)
         pairs = {"topic": words.list.first(), "doc": words.list.get(n_words // 2, null_on_oob=True)}
-        excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
-        mask[excluded["index"].to_numpy()] = True
+        matches = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
+        mask[matches["index"].to_numpy()] = True
     return mask
 
 

@@ -241,9 +241,10 @@ class Faults:
 
     def list_names(self, names: Sequence[str]) -> str:
         """List names for a message: by default, the first 25."""
-        listed = names[: self._max_listed]
-        suffix = f" and {len(names) - len(listed):,} more" if len(listed) < len(names) else ""
-        return ", ".join(map(quote, listed)) + suffix
+        first_names = names[: self._max_listed]
+        n_more = len(names) - len(first_names)
+        suffix = f" and {n_more:,} more" if n_more else ""
+        return ", ".join(map(quote, first_names)) + suffix
 
     def add(
         self,

@@ -426,11 +426,11 @@ class History(result.Result):
         hidden_columns = [k for k in ("source", "collection") if self.frame[k].n_unique() == 1]
         hidden_columns += [] if any(frame["team"]) else ["team"]
         if name == "records":
-            count = inflect(frame.height, "record")
+            count_text = inflect(frame.height, "record")
             hidden_columns += ["own", "record"]
         else:
-            count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
-        table = tabular.tabulate_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
+            count_text = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
+        table = tabular.tabulate_frame(frame.drop(hidden_columns), f"{self.measure}: {count_text}")
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:

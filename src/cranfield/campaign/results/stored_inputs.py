@@ -386,9 +386,9 @@ def select_pool_runs(
     runs_in_time = [run for run in accepted_runs if not run.late]
     selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
-        runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
-        raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {runs}")
+        reason = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
+        reason += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
+        raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {reason}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:

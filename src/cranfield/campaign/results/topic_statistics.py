@@ -69,8 +69,8 @@ class TopicStatistics(TableResult):
 
     def heading(self) -> list[str]:
         """Return one line: the measure, and the numbers of groups and topics."""
-        topics = inflect(self.rows["topic"].n_unique(), "topic")
-        return [f"{self.measure or 'scores'}: {inflect(len(self.groups), 'group')}, {topics}"]
+        topics_text = inflect(self.rows["topic"].n_unique(), "topic")
+        return [f"{self.measure or 'scores'}: {inflect(len(self.groups), 'group')}, {topics_text}"]
 
 
 def topic_statistics(

@@ -148,9 +148,9 @@ def read_archive_table(
     if unused := [quote(str(name)) for k, name in enumerate(source.names) if k not in used_indices]:
         warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
-        count = inflect(len(files_without_row), "file")
+        files_text = inflect(len(files_without_row), "file")
         names = list_some(map(quote, files_without_row), 5)
-        warn(f"{count} not submitted for lack of a row in the table: {names}")
+        warn(f"{files_text} not submitted for lack of a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 

@@ -355,11 +355,11 @@ def _find_limit_faults(
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
     team = f"team {quote(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
-        runs = f"{inflect(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
-        yield _make_fault(task, "limit", f"{team} already has {runs}")
+        usage = f"{inflect(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
+        yield _make_fault(task, "limit", f"{team} already has {usage}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
-        runs = f"{inflect(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
-        message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
+        usage = f"{inflect(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
+        message = f"{team} already submitted {usage}; the maximum is {task.runs_per_day}"
         yield _make_fault(task, "limit", message)
 
 

@@ -208,9 +208,11 @@ def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
         if not table[kind].null_count():
             line = theme.start_chart(make_curve_points(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **channels))
-    counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
+    counts_text = (
+        f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
+    )
     panel_title = alt.TitleParams(
-        f"{title}, N = {runs_image.length}", subtitle=counts, subtitleFontSize=12
+        f"{title}, N = {runs_image.length}", subtitle=counts_text, subtitleFontSize=12
     )
     return alt.LayerChart(layer=layers, width=150, height=150, title=panel_title)
 
@@ -374,12 +376,12 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 def _describe_steps(runs_image: Image) -> str:
     gaps = runs_image.find_gaps()
-    values = inflect(runs_image.size, "value")
+    values_text = inflect(runs_image.size, "value")
     if gaps.smallest is None or gaps.largest is None:
-        return values
+        return values_text
     if gaps.is_equispaced:
-        return f"{values}, all steps {gaps.smallest:.3g}"
-    return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
+        return f"{values_text}, all steps {gaps.smallest:.3g}"
+    return f"{values_text}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 
 
 def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataFrame:

@@ -85,11 +85,11 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = theme.make_tips("system:N", "topic:N", "score")
-    topics = inflect(len(topic_scores.topics), "topic")
+    topics_text = inflect(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
     if counts.min() < len(topic_scores.topics):
-        topics = f"{format_range(counts)} of {topics}"
-    size = f"{inflect(len(names), 'system')}, {topics}"
+        topics_text = f"{format_range(counts)} of {topics_text}"
+    scope = f"{inflect(len(names), 'system')}, {topics_text}"
     measure = inputs.name_measure(topic_scores)
     return theme.combine_layers(
         whiskers,
@@ -99,8 +99,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=theme.write_title(f"{measure}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {measure} of {size}, ordered by"
+        title=theme.write_title(f"{measure}: {scope}", *LEGEND),
+        description=f"Box plots of the scores by {measure} of {scope}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
     )

@@ -124,7 +124,7 @@ QUESTION_TEXT = 'ask = "Which fields of the topics were used?"\n'
 CHOICES = 'choices = ["title", "title+description", "all"]\n'
 CHANGES = [
     # A line that takes the place of the line with its key.
-    ("closes = 2026-06-15T23:59:59-12:00", ":20: tasks.adhoc.closes: must be later than"),
+    ("closes = 2026-06-15T23:59:59-12:00", ":20: tasks.adhoc.closes: must be after opens"),
     ("closes = 2026-08-15T23:59:59", ":20: tasks.adhoc.closes: .*offset from UTC"),
     ("max_per_topic = true", ":11: tasks.adhoc.max_per_topic: .*integer.*true"),
     ('max_per_topic = "1000"', "integer.* '1000'"),

@@ -202,7 +202,7 @@ def _find_file(name: PurePosixPath, folder: Path) -> Path:
 def _check_consistency(task: TaskRules) -> None:
     """Check that the rules of a task do not contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
-        raise WrongValueError(f"must be later than {task.opens}, got {task.closes}", "closes")
+        raise WrongValueError(f"must be after opens ({task.opens}), got {task.closes}", "closes")
     for priority in task.pool.priorities if task.pool else ():
         if priority > (task.priorities or 0):
             allowed = f"priorities 1 to {task.priorities}" if task.priorities else "no priorities"

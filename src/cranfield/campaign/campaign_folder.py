@@ -111,7 +111,7 @@ class Campaign(OpenedCampaign):
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> tuple[RowOutcome, ...]:
-        """Submit the runs of a table in order; see `submit_archive` for the options."""
+        """Submit the runs of a table in order; see `archive.submit_archive` for the options."""
         check_list("runs", runs)
         from cranfield.campaign.submitting.archive import read_archive_table, submit_archive
         from cranfield.campaign.submitting.submit import Declaration
@@ -218,15 +218,15 @@ def find_releases_with(campaign: OpenedCampaign, runs: Sequence[Submission]) -> 
     Retracted releases are ignored. The runs are accepted, or were until now.
     """
     records = campaign.registry.list_releases()
-    newest = {record.task: record.id for record in records if record.state == "released"}
+    newest_ids = {record.task: record.id for record in records if record.state == "released"}
     ids, tasks_with_runs, releases = {run.id for run in runs}, set(), []
-    for event in campaign.registry.list_events() if newest else ():
+    for event in campaign.registry.list_events() if newest_ids else ():
         for name, row in json.loads(event.details)["rows"]:
             if name == "submission" and row["id"] in ids:
                 tasks_with_runs.add(row["task"])
             elif name == "release" and row["task"] in tasks_with_runs:
                 releases.append(row["id"])
-    return [release for release in newest.values() if release in releases]
+    return [release for release in newest_ids.values() if release in releases]
 
 
 def _describe_limits(task: TaskRules) -> Iterator[str]:
@@ -243,11 +243,12 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         yield f"has {inflect(len(read_topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
         yield f"takes at most {inflect(task.max_per_topic, 'document')} per topic"
-    for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
+    for n_runs, unit in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
         if n_runs is not None:
-            yield f"takes at most {inflect(n_runs, 'run')} {per}"
+            yield f"takes at most {inflect(n_runs, 'run')} {unit}"
     if task.pool is not None:
-        runs = f" of priority {', '.join(map(str, pool))}" if (pool := task.pool.priorities) else ""
+        priorities = ", ".join(map(str, task.pool.priorities))
+        runs = f" of priority {priorities}" if priorities else ""
         yield f"pools the first {inflect(task.pool.depth, 'document')} of runs{runs}"
     tag = f"`{sanitise(task.tag)}`" if "`" not in task.tag else escape_markdown(task.tag)
     yield f"takes tags that match the pattern {tag}"

@@ -306,9 +306,9 @@ def format_scale(facts: ScaleFacts) -> str:
     lines = [str(facts.report), ""]
     lines += _format_image(facts)
     if facts.beyond_length:
-        length = inflect(facts.report.length, "document")
+        length_text = inflect(facts.report.length, "document")
         lines.append(
-            f"values and scale are those of runs of exactly {length}; scores also depend on"
+            f"values and scale are those of runs of exactly {length_text}; scores also depend on"
             f" {facts.beyond_length}, so interval({facts.report.measure}) cannot be computed"
         )
     if facts.depends_on_topic:

@@ -39,7 +39,10 @@ def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[fl
             f"marks {marks!r} cannot be combined with a baseline; use marks='symbols'"
         )
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
-        raise PolicyError("several values of alpha require marks 'symbols' and a single baseline")
+        got = f"{marks!r} and {len(baselines)}"
+        raise PolicyError(
+            f"several alphas require marks 'symbols' and a single baseline, got {got}"
+        )
     if (n_symbols := max(len(levels), len(baselines))) > len(SYMBOLS):
         raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines, got {n_symbols}")
     return marks

@@ -138,10 +138,10 @@ def start_sentence(line: str) -> str:
     >>> start_sentence("2 of 5 pairs"), start_sentence("12 systems"), start_sentence("all pairs")
     ('Two of 5 pairs', 'In all, 12 systems', 'All pairs')
     """
-    count, _, rest = line.partition(" ")
+    count, _, remainder = line.partition(" ")
     if not count.replace(",", "").isdecimal():
         return capitalise(line)
-    return f"{NUMBERS[int(count)]} {rest}" if len(count) == 1 else f"In all, {line}"
+    return f"{NUMBERS[int(count)]} {remainder}" if len(count) == 1 else f"In all, {line}"
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
@@ -407,14 +407,14 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if effects.size == 1:
         yield [f"The effect size ({kind}) is ", write_number(effects[0], 2), f"{remark}."]
         return
-    size = np.abs(effects)
+    sizes = np.abs(effects)
     yield [
         "Effect sizes",
         Detail(f" ({kind})"),
         " are from ",
-        *write_interval(size.min(), size.max(), 2),
+        *write_interval(sizes.min(), sizes.max(), 2),
         " in absolute value, with a median of ",
-        write_number(float(np.median(size)), 2),
+        write_number(float(np.median(sizes)), 2),
         f"{remark}.",
     ]
 
@@ -457,7 +457,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     n_any = int(((n_better + n_worse) > 0).sum())
     n_all = int((np.maximum(n_better, n_worse) == len(comparison.measures)).sum())
     n_opposed = int(((n_better > 0) & (n_worse > 0)).sum())
-    pairs = inflect(len(comparison), "pair")
+    pairs_text = inflect(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
         f"{_write_design(comparison)} by ",
@@ -475,7 +475,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         f" {inflect(comparison.resamples, 'random sample')} with seed {comparison.seed}.",
     ]
     yield [
-        f"Of {pairs}, {n_any or 'none'} {verb} significantly by some"
+        f"Of {pairs_text}, {n_any or 'none'} {verb} significantly by some"
         f" measure, {n_all or 'none'} in the same direction by every measure, and"
         f" {n_opposed or 'none'} by measures that contradict each other."
     ]
@@ -760,8 +760,8 @@ def _add_article(title: str) -> str:
 
 
 def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str:
-    n_comparisons = inflect(len(comparison), "comparison")
-    return f"{ERROR_RATES[error_rate]} {n_comparisons} by {comparison.alpha:g}"
+    comparisons_text = inflect(len(comparison), "comparison")
+    return f"{ERROR_RATES[error_rate]} {comparisons_text} by {comparison.alpha:g}"
 
 
 def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:

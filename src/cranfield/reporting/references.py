@@ -264,13 +264,13 @@ def cite(*subjects: Any) -> References:
     missing_names = []
     names = [subject for subject in subjects if isinstance(subject, str)]
     for name, source in [*_list_sources(subjects), *_find_scale_source(names)]:
-        works, unknown_names = find_cited_works(source)
+        works, unknown_citations = find_cited_works(source)
         if source.startswith(KEY_PREFIX):
-            works, unknown_names = [read_works()[source.removeprefix(KEY_PREFIX)]], []
+            works, unknown_citations = [read_works()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
-        missing_names += [f"{citation}, for {name}" for citation in unknown_names]
-        if not works and not unknown_names:
+        missing_names += [f"{citation}, for {name}" for citation in unknown_citations]
+        if not works and not unknown_citations:
             missing_names.append(name)
     missing_names = list(dict.fromkeys(missing_names))
     if missing_names:

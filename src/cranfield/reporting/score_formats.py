@@ -35,7 +35,7 @@ def format_trec(
     """
     names = {measure: find_trec_name(measure, rel) for measure in evaluation.measures}
     relstrings = format_relevance_strings(evaluation.judged) if has_relstring and by_topic else None
-    topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    order = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
 
     def format_line(measure: Measure, topic: str, value: float) -> str:
@@ -43,17 +43,17 @@ def format_trec(
         return f"{names[measure]:<22s}\t{topic}\t{value:{'.0f' if is_count else '6.4f'}}"
 
     for system, run_name in enumerate(evaluation.systems):
-        for topic in topics if by_topic else ():
-            if not evaluation.judged.is_scored[topic, system]:
+        for t in order if by_topic else ():
+            if not evaluation.judged.is_scored[t, system]:
                 continue
-            label = sanitise(evaluation.topics[topic])
+            label = sanitise(evaluation.topics[t])
             for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
                 # trec_eval prints these measures only over all topics.
                 if measure.info.aggregate == "geometric" or name == "num_q":
                     continue
                 if name == "recall_5" and relstrings is not None:
-                    yield f"{'relstring':<22s}\t{label}\t'{relstrings[topic][system]}'"
-                yield format_line(measure, label, float(scores.values[topic, system]))
+                    yield f"{'relstring':<22s}\t{label}\t'{relstrings[t][system]}'"
+                yield format_line(measure, label, float(scores.values[t, system]))
         if has_runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{sanitise(run_name)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):

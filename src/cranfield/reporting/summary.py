@@ -119,7 +119,7 @@ def join_names(names: Sequence[str], limit: int | None = 5) -> str:
 
 
 def join_labels(names: Sequence[str]) -> str:
-    """Join up to three names, shortened as labels."""
+    """Join names as labels; names beyond three are counted."""
     return join_names([make_label(name) for name in names], 3)
 
 
@@ -151,23 +151,23 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
         if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
-    systems = inflect(len(comparison.systems), "system")
+    total = inflect(len(comparison.systems), "system")
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best_system, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
         names = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
         verb = _choose_verb(int(is_better.sum()))
         return (
-            f"Of {systems}, {names} {verb} significantly better on {name} than the system with the"
+            f"Of {total}, {names} {verb} significantly better on {name} than the system with the"
             f" best {comparison.mean_of} ({top_line})."
         )
     top_group = comparison.top_group
     if len(top_group) == 1:
-        return f"Of {systems}, one is significantly better than all others on {name} ({top_line})."
+        return f"Of {total}, one is significantly better than all others on {name} ({top_line})."
     if len(top_group) == len(comparison.systems):
         outcome = "is significantly different from the best"
-        return f"None of the {systems} {outcome} on {name} ({top_line})."
-    return f"Of {systems}, {len(top_group):,} share the top group on {name} ({top_line})."
+        return f"None of the {total} {outcome} on {name} ({top_line})."
+    return f"Of {total}, {len(top_group):,} share the top group on {name} ({top_line})."
 
 
 def _describe_baseline(

@@ -70,8 +70,8 @@ def make_marks(
             f"{first_comparison.resamples:,} random samples, seed {first_comparison.seed}"
         )
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
-    rank_tests = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
-    statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_tests}
+    rank_measures = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
+    statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_measures}
     statistic_notes = {
         name: f"each value is the {pairs.mean_of}"
         for name, pairs in statistics.items()
@@ -81,7 +81,7 @@ def make_marks(
     legend += dict.fromkeys(
         text if is_common else f"{name}: {text}" for name, text in statistic_notes.items()
     )
-    if rank_tests:
+    if rank_measures:
         legend.append("the test compares mean ranks, not the values shown")
     remarks = dict.fromkeys(
         f"{name}: {note}" if name and name not in note else note
@@ -164,7 +164,7 @@ def tabulate_evaluation(
         columns.insert(0, list(marks.letters))
     counts = sorted({len(measure_scores.topics) for measure_scores in scores.values()})
     # A test may have reduced the topics of some measures.
-    topics = (
+    topics_text = (
         f"{counts[0]} to {counts[-1]} topics" if len(counts) > 1 else inflect(counts[0], "topic")
     )
     lower_names = [name or "scores" for name, values in scores.items() if values.lower_is_better]
@@ -172,7 +172,7 @@ def tabulate_evaluation(
         "second best underlined"
     ] * second
     return Table(
-        f"{inflect(len(order), 'system')}, {topics}",
+        f"{inflect(len(order), 'system')}, {topics_text}",
         [*([""] if marks.letters else []), "System", *scores],
         [[column[i] for column in columns] for i in order],
         left=range(2 if marks.letters else 1),
@@ -191,8 +191,8 @@ def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system, and then rows of overall values."""
     first_scores = _check_equal(scores, "systems", "topics")
     sizes = inflect(len(first_scores.systems), "system"), inflect(len(first_scores.topics), "topic")
-    rows = tabulate_units(scores, places=places, has_bold=False)
-    return replace(rows, title=", ".join(sizes), head=["Topic", "System", *scores])
+    unit_table = tabulate_units(scores, places=places, has_bold=False)
+    return replace(unit_table, title=", ".join(sizes), head=["Topic", "System", *scores])
 
 
 def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
@@ -219,10 +219,10 @@ def _describe_missing(scores: Mapping[str, Scores]) -> list[str]:
         n_missing = np.isnan(measure_scores.values).sum(axis=0)
         n_systems = int((n_missing > 0).sum())
         if n_systems:
-            systems = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
-            maximum = f"up to {n_missing.max():,} of {len(measure_scores.topics):,} topics"
+            subject = "1 system lacks" if n_systems == 1 else f"{n_systems:,} systems lack"
+            extent = f"up to {n_missing.max():,} of {len(measure_scores.topics):,} topics"
             notes.append(
-                f"{name or 'scores'}: {systems} some scores ({maximum}); means are over the other"
+                f"{name or 'scores'}: {subject} some scores ({extent}); means are over the other"
                 " topics"
             )
     return notes
@@ -375,7 +375,7 @@ def table(
             )
     _check_options(places, best=best, second=second, percent=percent)
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
-        raise PolicyError(f"baseline must be the name of a system, got {baseline!r}")
+        raise PolicyError(f"baseline must be a name or a list of names, got {baseline!r}")
     score_marks = SignificanceMarks()
     if marks != "none" and (test_names or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())

@@ -115,6 +115,6 @@ def draw_with_rich(table: RichTable, width: int | None) -> str:
     from rich.console import Console
 
     console = Console(file=StringIO(), force_terminal=width is None, width=width)
-    with console.capture() as captured:
+    with console.capture() as capture:
         console.print(table)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())

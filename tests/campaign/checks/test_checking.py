@@ -654,4 +654,4 @@ def test_all_files_count_faults_as_each_file_does(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("".join(rows))
     checks = cf.check(tmp_path / "qrels")
     assert checks.files[0].outcome == "refused: 30 errors"
-    assert repr(checks) == "FileChecks(1 file, 1 refused, 30 errors)"
+    assert repr(checks) == "FileChecks(1 input, 1 refused, 30 errors)"

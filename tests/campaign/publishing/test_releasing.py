@@ -319,10 +319,10 @@ def test_the_same_bytes_are_not_released_twice(tmp_path: Path) -> None:
 def test_a_date_before_that_of_the_last_release_has_a_warning(tmp_path: Path) -> None:
     opened = make_campaign(tmp_path / "news")
     release(opened, date="2026-11-20")
-    with pytest.warns(CranfieldWarning, match="2026-11-19 .* last release: adhoc-1, 2026-11-20"):
+    with pytest.warns(CranfieldWarning, match="2026-11-19 .* newest release: adhoc-1, 2026-11-20"):
         release(opened, date="2026-11-19")
     retract(opened, "adhoc-1", "x")
-    # No warning: the last release was retracted, has no date, or has an earlier date.
+    # No warning: the newest release was retracted, has no date, or has an earlier date.
     for date in ("2026-11-21", None, "2026-11-18"):
         release(opened, date=date)
     retract(opened, "adhoc-5", "x")

@@ -124,7 +124,7 @@ QUESTION_TEXT = 'ask = "Which fields of the topics were used?"\n'
 CHOICES = 'choices = ["title", "title+description", "all"]\n'
 CHANGES = [
     # A line that takes the place of the line with its key.
-    ("closes = 2026-06-15T23:59:59-12:00", ":20: tasks.adhoc.closes: the task closes before"),
+    ("closes = 2026-06-15T23:59:59-12:00", ":20: tasks.adhoc.closes: must be after opens"),
     ("closes = 2026-08-15T23:59:59", ":20: tasks.adhoc.closes: .*offset from UTC"),
     ("max_per_topic = true", ":11: tasks.adhoc.max_per_topic: .*integer.*true"),
     ('max_per_topic = "1000"', "integer.* '1000'"),
@@ -154,7 +154,7 @@ REPLACED = [
     ("[campaign]", "[campain]", ":1: campain: .*'campain'; did you mean campaign"),
     ('id = "news-2026"\n', "", ":1: campaign: .*id"),
     ("priorities = 5\n", "", "priority 1 .*no priorities"),
-    (CHOICES, "", "tasks.adhoc.categories: expected the name of a question with choices, or 'ty"),
+    (CHOICES, "", "tasks.adhoc.categories: expected a question with choices, or 'ty"),
     ("tasks.adhoc", 'tasks."CON"', ":6: tasks.CON: .*'CON'"),
     ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': .*'../x'"),
     ("[tasks.adhoc]", "[tasks.Adhoc]\n[tasks.adhoc]", ":7: tasks.adhoc: .*Adhoc"),

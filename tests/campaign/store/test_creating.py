@@ -65,7 +65,7 @@ def test_only_the_owner_can_look(rules: Path, tmp_path: Path) -> None:
     modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in everything}
     assert modes == {(True, 0o700), (False, 0o600)}
     made.folder.chmod(0o755)
-    assert "readable by other users" in str(made.verify().remarks[0])
+    assert "accessible to other users" in str(made.verify().remarks[0])
 
 
 def test_what_fails_leaves_nothing(

@@ -22,12 +22,21 @@ SECOND = timedelta(seconds=1)
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        (OPENS - SECOND, "the task opens at 2026-08-14 10:00:00 UTC, in 1 second"),
+        (
+            OPENS - SECOND,
+            "the task opens at 2026-08-14 10:00:00 UTC, 1 second after the submission",
+        ),
         (OPENS, ""),
         (CLOSES, ""),
         (CLOSES + timedelta(milliseconds=999), ""),
-        (CLOSES + SECOND, "the task closed at 2026-08-16 11:59:59 UTC, 1 second ago"),
-        (CLOSES + 3 * 60 * SECOND, "the task closed at 2026-08-16 11:59:59 UTC, 3 minutes ago"),
+        (
+            CLOSES + SECOND,
+            "the task closed at 2026-08-16 11:59:59 UTC, 1 second before the submission",
+        ),
+        (
+            CLOSES + 3 * 60 * SECOND,
+            "the task closed at 2026-08-16 11:59:59 UTC, 3 minutes before the submission",
+        ),
     ],
 )
 def test_anywhere_on_earth_to_the_second(
@@ -50,8 +59,8 @@ def test_late_runs_are_marked_where_the_rules_say_so(
     done = opened.submit(write("b", "ba"), team="padua")
     assert done.is_accepted and done.submission.late
     assert [one.to_text("b.run") for one in done.report.faults] == [
-        "b.run: warning: the task closed at 2026-08-16 11:59:59 UTC, 1 second ago; the run is"
-        " marked as late and not pooled [closed]"
+        "b.run: warning: the task closed at 2026-08-16 11:59:59 UTC, 1 second before the"
+        " submission; the run is marked as late and not pooled [closed]"
     ]
 
 

@@ -141,7 +141,7 @@ def test_width_of_a_column_and_no_title(tmp_path: Path) -> None:
         assert "dense" in page.extract_text()
     with pytest.raises(cf.PolicyError, match="width must be a number"):
         save(chart, path, width=True)
-    with pytest.raises(cf.PolicyError, match="a single panel"):
+    with pytest.raises(cf.PolicyError, match="one panel, got"):
         save(alt.hconcat(alt.Chart().mark_bar(), alt.Chart().mark_bar()), path, width=84)
 
 

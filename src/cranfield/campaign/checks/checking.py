@@ -20,6 +20,7 @@ from cranfield.base.text import inflect
 from cranfield.campaign.checks.lines import WORD, BoundedSource, TooLargeError, read_lines
 from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
+    SAFE_NAME_RULE,
     TaskRules,
     check_patterns,
     is_safe_name,
@@ -180,7 +181,7 @@ def _check_tag(
     elif not match_in_full(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
-        faults.add("tag", f"{name} is not a valid file name on some operating systems", line)
+        faults.add("tag", f"tag must be {SAFE_NAME_RULE}, got {quote(tag)}", line)
     other_tags = tags.filter(pl.col("line") > line, pl.col("tag") != tag)
     other_tags = other_tags.with_columns(run_tag=pl.lit(tag))
     faults.add_rows("tag-changes", other_tags, "tag {tag} differs from the run's tag {run_tag}")
@@ -192,7 +193,7 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
 
     Missing topics and documents are reported only for complete files.
     """
-    expected, max_documents = read_topic_ids(task), task.max_per_topic
+    task_topics, max_documents = read_topic_ids(task), task.max_per_topic
     lines = pl.col("line").filter(~pl.col("is_broken"))
     topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
     counts = topics.agg(
@@ -201,16 +202,16 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
         lines.first().alias("first_line"),
         pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess_line"),
     )
-    if expected is not None:
-        _check_unknown_topics(counts, expected, faults)
+    if task_topics is not None:
+        _check_unknown_topics(counts, task_topics, faults)
     for topic, n_documents, _, _, excess_line in counts.iter_rows():
-        size = f"topic {quote(topic)} has {inflect(n_documents, 'document')}"
+        start = f"topic {quote(topic)} has {inflect(n_documents, 'document')}"
         if max_documents is not None and n_documents > max_documents:
-            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess_line, topic)
+            faults.add("too-many", f"{start}; the maximum is {max_documents:,}", excess_line, topic)
         elif max_documents is not None and n_documents < max_documents and is_complete:
-            faults.add("too-few", f"{size}, fewer than {max_documents:,}", None, topic)
+            faults.add("too-few", f"{start}, fewer than {max_documents:,}", None, topic)
     run_topics = set(counts["topic"])
-    missing_topics = [topic for topic in expected or () if topic not in run_topics]
+    missing_topics = [topic for topic in task_topics or () if topic not in run_topics]
     if missing_topics and is_complete:
         noun = "topics" if len(missing_topics) > 1 else "topic"
         message = f"no documents for {noun} {faults.list_names(missing_topics)}"
@@ -218,18 +219,18 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
     return counts.height
 
 
-def _check_unknown_topics(counts: pl.DataFrame, expected: Sequence[str], faults: Faults) -> None:
+def _check_unknown_topics(counts: pl.DataFrame, topics: Sequence[str], faults: Faults) -> None:
     """Check that topics are topics of the task; by default, many unknown topics are one fault."""
-    unknown_rows = counts.filter(~pl.col("topic").is_in(expected), pl.col("lines") > 0)
+    unknown_rows = counts.filter(~pl.col("topic").is_in(topics), pl.col("lines") > 0)
     if faults.is_unlimited or unknown_rows.height <= max(3, counts.height / 2):
         for topic, _, n_lines, first_line, _ in unknown_rows.iter_rows():
-            message = f"topic {quote(topic)} is not one of the task's {len(expected):,} topics"
+            message = f"topic {quote(topic)} is not one of the task's {len(topics):,} topics"
             faults.add("topic-unknown", message, first_line, topic, count=n_lines)
         return
     names = unknown_rows["topic"].to_list()
     message = f"{len(names):,} of {inflect(counts.height, 'topic')} are not among the task's"
-    message += f" {len(expected):,} topics: {faults.list_names(names)}"
-    if similar_topics := find_similar_ids(names, expected):
+    message += f" {len(topics):,} topics: {faults.list_names(names)}"
+    if similar_topics := find_similar_ids(names, topics):
         pair = " and ".join(map(quote, similar_topics))
         message += f"; {pair} differ only in case or leading zeros"
     line, n_lines = unknown_rows["first_line"][0], int(unknown_rows["lines"].sum())
@@ -244,10 +245,7 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     for name, noun in (("topic", "topic"), ("doc", "document")):
         has_blank = pl.col(name).str.contains(f"[{BLANKS}]")
         rows_with_blank = rows.filter(~pl.col("is_broken"), has_blank)
-        message = (
-            f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
-            " judgments"
-        )
+        message = f"{noun} {{{name}}} contains a blank, which separates columns of judgments"
         faults.add_rows("id-blank", rows_with_blank, message)
     if task.second_column:
         invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
@@ -352,8 +350,8 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         rank_order = order if has_rank.all() else order_documents(run.restrict(has_rank), ties)
         n_contradictions = rank_order.n_contradictions
         n_pairs = len(rank_order.run) - len(rank_order.run.topics)
-        maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
-        if n_contradictions > maximum:
+        max_contradictions = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
+        if n_contradictions > max_contradictions:
             message = describe_contradictions(n_contradictions, n_pairs)
             faults.add("rank-order", message, count=n_contradictions)
         if order.n_tied / len(run) > task.tied:
@@ -448,8 +446,8 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
             line = first_line + invalid_lines[0]
             raise InputError(reason, source=Source(str(path)).name, line=line)
         pairs = {"topic": words.list.first(), "doc": words.list.get(n_words // 2, null_on_oob=True)}
-        excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
-        mask[excluded["index"].to_numpy()] = True
+        matches = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
+        mask[matches["index"].to_numpy()] = True
     return mask
 
 
@@ -501,7 +499,7 @@ def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     look like a mail address or a local path. Other values may still contain private information.
     """
     removed_keys: dict[str, None] = {}
-    removed = object()
+    marker = object()
 
     def is_private(text: str) -> bool:
         return bool(_MAIL_ADDRESS.search(text) or _LOCAL_PATH.search(text))
@@ -509,12 +507,12 @@ def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     def remove_private(value: Any, path: str) -> Any:
         if path in PRIVATE_KEYS or (isinstance(value, str) and is_private(value)):
             removed_keys[path] = None
-            return removed
+            return marker
         if not value or not isinstance(value, (dict, list)):
             return value
         if isinstance(value, list):
             items = [remove_private(item, path) for item in value]
-            return [item for item in items if item is not removed] or removed
+            return [item for item in items if item is not marker] or marker
         values = {}
         for key, item in value.items():
             if is_private(str(key)):
@@ -523,9 +521,9 @@ def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
             public_value = remove_private(
                 item, f"{path}.{key}" if path and key else path or str(key)
             )
-            if public_value is not removed:
+            if public_value is not marker:
                 values[key] = public_value
-        return values or removed
+        return values or marker
 
     values = remove_private(metadata.values, "")
-    return Metadata({} if values is removed else values).to_yaml(), tuple(removed_keys)
+    return Metadata({} if values is marker else values).to_yaml(), tuple(removed_keys)

@@ -96,11 +96,11 @@ class FileChecks(Result):
         )
 
     def heading(self) -> list[str]:
-        """Return one line: numbers of files or systems, refused ones, and faults by severity."""
+        """Return one line: numbers of files or systems, of refusals, and of faults by severity."""
         n_refused = sum(not report.is_accepted for report in self.files)
         faults = sum((report.count_severities() for report in self.files), Counter[str]())
         counts = "".join(f", {inflect(n, name)}" for name, n in sorted(faults.items()))
-        return [f"{inflect(len(self.files), 'file')}, {n_refused} refused{counts}"]
+        return [f"{inflect(len(self.files), 'input')}, {n_refused} refused{counts}"]
 
     def map_messages(self, convert: Callable[[str], str]) -> FileChecks:
         """Return the checks with a function applied to each message."""
@@ -167,7 +167,7 @@ def check(
     ...     _ = run.write_text("1 Q0 d1 1 nan a\\n1 Q0 d1 2 0.5 a\\n")
     ...     checks = check(qrels, [run])
     >>> checks
-    FileChecks(2 files, 2 refused, 3 errors)
+    FileChecks(2 inputs, 2 refused, 3 errors)
     >>> checks.to_polars().select("line", "code").rows()
     [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
     """
@@ -294,7 +294,7 @@ def _compare(
         with suppress(InputError), collect_warnings():
             judged = judge([run.rename(name) for name, run in readable_runs.items()], judgments)
             coverage = {row.system: row for row in judged.coverage.systems}
-    tags = Counter(run.name for run in readable_runs.values())
+    tag_counts = Counter(run.name for run in readable_runs.values())
     depths = {name: int(np.bincount(run.codes).max()) for name, run in readable_runs.items()}
     first_reports: dict[str | None, CheckReport] = {}
     run_faults: list[list[Fault]] = []
@@ -304,8 +304,8 @@ def _compare(
             run_faults.append([])
             continue
         warnings = {}
-        if tags[run.name] > 1:
-            warnings["tag-equal"] = f"tag {quote(run.name)} is shared by {tags[run.name]} runs"
+        if (n_runs := tag_counts[run.name]) > 1:
+            warnings["tag-equal"] = f"tag {quote(run.name)} is shared by {n_runs} runs"
         depth, max_depth = depths[str(k)], max(depths.values())
         if depth < max_depth:
             message = f"the run has at most {inflect(depth, 'document')} per topic"

@@ -60,7 +60,7 @@ class Fault:
     count: int = 1
 
     def to_text(self, source: str) -> str:
-        """Return one line: file, line, severity unless it is an error, message, ids and code.
+        """Return one line: file, line, severity (not of errors), message, ids, code.
 
         Examples
         --------
@@ -197,8 +197,8 @@ CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
-The rules cannot change `tag-taken` either, `closed` only by the key `late`, and not `tag` for an
-invalid file name at submission, or `ranking-same` for a run that was withdrawn or replaced.
+Nor can the rules change `tag-taken`, `tag` for an invalid file name at submission, or
+`ranking-same` for a run that was withdrawn or replaced; only the key `late` changes `closed`.
 """
 
 GRADE = "grade"
@@ -241,9 +241,10 @@ class Faults:
 
     def list_names(self, names: Sequence[str]) -> str:
         """List names for a message: by default, the first 25."""
-        listed = names[: self._max_listed]
-        suffix = f" and {len(names) - len(listed):,} more" if len(listed) < len(names) else ""
-        return ", ".join(map(quote, listed)) + suffix
+        first_names = names[: self._max_listed]
+        n_more = len(names) - len(first_names)
+        suffix = f" and {n_more:,} more" if n_more else ""
+        return ", ".join(map(quote, first_names)) + suffix
 
     def add(
         self,

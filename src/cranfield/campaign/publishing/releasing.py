@@ -104,7 +104,7 @@ class ReleasedRun:
 def make_released_runs(
     runs: Sequence[Submission],
     hidden_teams: Collection[str],
-    task: TaskRules,
+    task_rules: TaskRules,
     secret: str,
     metadata: Mapping[int, str],
 ) -> tuple[ReleasedRun, ...]:
@@ -114,14 +114,14 @@ def make_released_runs(
     teams, the aliases can be resolved. `metadata` has the public metadata by submission id.
     """
     names = _assign_aliases(runs, hidden_teams, secret)
-    free_text = {name for name, question in task.questions.items() if not question.choices}
+    free_text = {name for name, question in task_rules.questions.items() if not question.choices}
     public_runs = []
     for run in runs:
         is_hidden = run.team in hidden_teams
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
         answers = {
             name: run.answers[name]
-            for name in task.questions
+            for name in task_rules.questions
             if name in run.answers and not (is_hidden and name in free_text)
         }
         keys = ("task", "state", "type", "priority", "late", "pooled")
@@ -169,7 +169,7 @@ def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") 
     """Return the decompressed lines of a run, without comments and metadata.
 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
-    alias, and a rank that is not an integer is 0. Line numbers in errors are those of the result.
+    alias, and ranks that are not integers become 0. Line numbers in errors are those of the result.
     """
     with open_decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).iterate_chunks())
@@ -211,7 +211,7 @@ def _read_columns(text: bytes, format: str) -> pl.DataFrame:
 def compress(text: bytes) -> bytes:
     """Compress bytes with xz and fixed settings, so that the result is reproducible.
 
-    On runs, preset 0 is four times as fast as 3, and its files are not larger.
+    On runs, preset 0 is four times as fast as preset 3, and its files are not larger.
     """
     return lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC64, preset=0)
 
@@ -257,7 +257,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
     _write_scores(folder / "scores", released_evaluation)
     title = f"{rules.title}: {about['title']}"
-    # As on the leaderboard, larger numbers of runs are not compared.
+    # As on the leaderboard, more than MAX_COMPARED runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
         results = [compare_if_possible(measure_scores) for measure_scores in scores.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
@@ -270,7 +270,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
 def _use_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the evaluation with public tags as names of systems.
 
-    The systems are in the order of the runs, by public tag, as the order of their tags is private.
+    The systems are in the order of the runs, by public tag, as the order of real tags is private.
     """
     tags = tuple(run.public.tag for run in runs)
     rows = dict(zip(evaluation.systems, evaluation.coverage.systems, strict=True))
@@ -306,12 +306,12 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     map_in_threads(write, payload.runs, None)
 
 
-def _make_runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFrame:
+def _make_runs_table(runs: Sequence[Submission], task_rules: TaskRules) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {
         "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
         for name in COLUMNS
     }
-    for name in task.questions:
+    for name in task_rules.questions:
         answers = [run.answers.get(name) for run in runs]
         columns[f"answer {name}" if name in columns else name] = answers
     dtypes = {"priority": pl.Int64, "late": pl.Boolean, "pooled": pl.Boolean}
@@ -335,17 +335,17 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
 
 
 def _make_statistics_table(
-    evaluation: Evaluation, runs: Sequence[Submission], task: TaskRules
+    evaluation: Evaluation, runs: Sequence[Submission], task_rules: TaskRules
 ) -> pl.DataFrame:
     frames = []
     for name, scores in evaluation.items():
-        for category in ("", *task.categories):
+        for category in ("", *task_rules.categories):
             # The name of a group starts with its category: a value may be 'all', and two categories
             # may have the same value.
             values = get_category_values(runs, category) if category else {}
             groups = {tag: f"{category}={value}" for tag, value in values.items()}
             frame = topic_statistics(
-                scores, groups, median=task.median, min_runs=task.min_category
+                scores, groups, median=task_rules.median, min_runs=task_rules.min_category
             ).to_polars()
             frame = frame.filter(pl.col("group") != "all") if category else frame
             frames.append(frame.select(pl.lit(name).alias("measure"), pl.all()))
@@ -442,8 +442,8 @@ def release(
     Warns
     -----
     CranfieldWarning
-        For runs that cannot be read, if no new release is made, for a date before that of the last
-        release, and before the deadline of the task.
+        For runs that cannot be read, if no new release is made, for a date before that of the
+        newest release, and before the deadline of the task.
     """
     Integer(0).check("seed", seed)
     try:
@@ -452,10 +452,10 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quote(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
-    current_release, last_day = _find_current_release(campaign, name)
-    if current_release and day and last_day and day < last_day:
-        last_text = f"the last release: {current_release.id}, {last_day}"
-        warn(f"the date {day} is before the date of {last_text}")
+    current_release, newest_day = _find_current_release(campaign, name)
+    if current_release and day and newest_day and day < newest_day:
+        newest_text = f"the newest release: {current_release.id}, {newest_day}"
+        warn(f"the date {day} is before the date of {newest_text}")
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
         reason = f"task {quote(name)} accepts runs until {format_time(closes)}"
@@ -542,26 +542,26 @@ def _make_payload(
     note: str,
 ) -> Payload:
     """Select runs, judgments and public names, and score the runs."""
-    rules = campaign.rules.get_task(task)
-    version = find_judgments(campaign, rules.name, judgments)
-    submissions = campaign.registry.list_submissions(rules.name)
-    inputs = make_sheet_inputs(campaign, rules.name, version.version)
+    task_rules = campaign.rules.get_task(task)
+    judgments_record = find_judgments(campaign, task_rules.name, judgments)
+    submissions = campaign.registry.list_submissions(task_rules.name)
+    inputs = make_sheet_inputs(campaign, task_rules.name, judgments_record.version)
     evaluation = inputs.evaluation
     runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
     known_ids = {run.id for run in runs}.union(campaign.unreadable_runs)
     if not known_ids.issuperset(run.id for run in submissions):
-        raise _make_changed_error(rules.name)
+        raise _make_changed_error(task_rules.name)
     if not runs:
-        raise make_no_readable_run_error(campaign, rules.name)
+        raise make_no_readable_run_error(campaign, task_rules.name)
     teams = campaign.registry.list_teams()
-    today = date or campaign.clock().astimezone(UTC).date().isoformat()
-    hidden_teams = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
+    day = date or campaign.clock().astimezone(UTC).date().isoformat()
+    hidden_teams = {team.id for team in teams if anonymous or day < (team.anonymous_until or "")}
     runs_with_metadata = [run for run in runs if run.metadata and run.team not in hidden_teams]
     public_parts = {run.id: select_public_run_metadata(run) for run in runs_with_metadata}
     metadata = {id: text for id, (text, _) in public_parts.items() if text}
     removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
     secret = _make_secret(campaign, seed)
-    public_runs = make_released_runs(runs, hidden_teams, rules, secret, metadata)
+    public_runs = make_released_runs(runs, hidden_teams, task_rules, secret, metadata)
     has_hidden = any(run.is_hidden for run in public_runs)
     if seed and not has_hidden:
         raise PolicyError(
@@ -575,7 +575,7 @@ def _make_payload(
     ]
     # The order of real tags is private.
     ties.sort(key=lambda tie: (-tie.effect, tie.system))
-    scoring = Scoring(campaign, rules.name, judgments=version.version)
+    scoring = Scoring(campaign, task_rules.name, judgments=judgments_record.version)
     qrels, min_grade = scoring.qrels, find_lowest_relevant_grade(scoring.measures[0])
     known_rules = ("", hash_rules(campaign.rules))
     n_earlier = sum(run.rules not in known_rules for run in runs)
@@ -595,17 +595,17 @@ def _make_payload(
         "campaign_title": campaign.rules.title,
         "description": campaign.rules.description,
         "consent": campaign.rules.consent,
-        "task": rules.name,
-        "title": rules.title or rules.name,
+        "task": task_rules.name,
+        "title": task_rules.title or task_rules.name,
         "date": date,
         "note": note,
-        "judgments": version.version,
+        "judgments": judgments_record.version,
         "judged": len(qrels),
         "relevant": int((qrels.grades >= min_grade).sum()),
         "min_relevant_grade": min_grade,
-        "measures": [*map(str, parse_measures(rules.measures, compat=evaluation.compat))],
-        "categories": [*rules.categories],
-        "median": rules.median,
+        "measures": [*map(str, parse_measures(task_rules.measures, compat=evaluation.compat))],
+        "categories": [*task_rules.categories],
+        "median": task_rules.median,
         "runs": len(public_runs),
         "teams": len({run.public.team for run in public_runs}),
         "hidden_teams": len({run.public.team for run in public_runs if run.is_hidden}),
@@ -635,7 +635,7 @@ def _make_payload(
             if run.record.tag in inputs.pool_depths
         },
     )
-    return Payload(campaign, submissions, public_runs, version, public_inputs, about)
+    return Payload(campaign, submissions, public_runs, judgments_record, public_inputs, about)
 
 
 def _make_changed_error(task: str) -> CranfieldError:

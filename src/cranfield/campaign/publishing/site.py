@@ -93,7 +93,7 @@ class StoredRelease:
     def measures(self) -> tuple[str, ...]:
         return tuple(map(str, self.about.get("measures", ())))
 
-    def find_path(self, name: str) -> Path:
+    def make_path(self, name: str) -> Path:
         return self.folder / "data" / name
 
     @cached_property
@@ -104,7 +104,7 @@ class StoredRelease:
 
     def read_table(self, name: str) -> pl.DataFrame:
         """Read a table with all columns as text, so that the tag `01` is unchanged."""
-        path = self.find_path(f"{name}.csv")
+        path = self.make_path(f"{name}.csv")
         if not path.is_file():
             return pl.DataFrame()
         try:
@@ -121,7 +121,7 @@ class StoredRelease:
     @cached_property
     def rules(self) -> Mapping[str, Any]:
         """The released rules of the task; empty if there are none."""
-        path = self.find_path("rules.toml")
+        path = self.make_path("rules.toml")
         if not path.is_file():
             return {}
         try:
@@ -134,7 +134,7 @@ class StoredRelease:
     def scores(self) -> dict[str, Scores]:
         """The scores by measure, from all files of scores."""
         scores: dict[str, Scores] = {}
-        for path in sorted(self.find_path("scores").glob("*.parquet")):
+        for path in sorted(self.make_path("scores").glob("*.parquet")):
             frame = read_parquet_frame(path.read_bytes(), str(path))
             for name in frame.drop("topic", "system").columns:
                 rows = frame.select("topic", "system", score=name)
@@ -263,7 +263,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
     rows = [{**run_by_tag.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
     names = make_file_names(tags, PAGES)
-    paths = {tag: release.find_path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
+    paths = {tag: release.make_path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
     sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
@@ -375,7 +375,7 @@ def make_task_pages(
         teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=format_link("data", f"{release.id}-rules.toml", prefix="../"),
-        has_report=release.find_path("report.html").is_file(),
+        has_report=release.make_path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
         measures=[name for name in release.measures if name in columns],
@@ -408,13 +408,13 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
     n_teams = len(group_runs_by_team(leaderboard))
-    counts = [inflect(len(leaderboard.rows), "run"), inflect(n_teams, "team") if n_teams else ""]
+    phrases = [inflect(len(leaderboard.rows), "run"), inflect(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
-        counts.append(inflect(len(scores.topics), "topic"))
+        phrases.append(inflect(len(scores.topics), "topic"))
     if release.about.get("judgments"):
-        counts.append(f"judgments {make_label(str(release.about['judgments']))}")
-    counts += [f"release {make_label(release.id)}", str(release.about.get("date") or "")]
-    return ", ".join(filter(None, counts))
+        phrases.append(f"judgments {make_label(str(release.about['judgments']))}")
+    phrases += [f"release {make_label(release.id)}", str(release.about.get("date") or "")]
+    return ", ".join(filter(None, phrases))
 
 
 def describe_judgments(leaderboard: TaskLeaderboard) -> str:
@@ -482,14 +482,14 @@ def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[s
     if not np.isfinite(values).any():
         return None
     if values.size > MAX_CELLS:
-        return {"too_large": MAX_CELLS}
+        return {"max_cells": MAX_CELLS}
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     level = (values - low) / (high - low) if high > low else np.zeros(values.shape)
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
     names = list(map(make_label, topics))
     return {
-        "too_large": None,
+        "max_cells": None,
         "best": low if scores.lower_is_better else high,
         "worst": high if scores.lower_is_better else low,
         # Rows and columns of the cells of each shade.
@@ -640,7 +640,7 @@ def make_site_files(
         paths = {name: f"data/{release.id}-{name}" for name in COPIES}
         paths["report.html"] = f"{folders[release.task]}/report.html"
         for name, path in paths.items():
-            source = release.find_path(name)
+            source = release.make_path(name)
             if source.is_file():
                 content = source.read_bytes()
                 copies.append((path, hashlib.sha256(content).hexdigest()))
@@ -648,12 +648,12 @@ def make_site_files(
     about = (task_releases or releases)[0].about
     title = make_label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_retracted = sum(release.retraction is not None for release in releases)
-    sizes = [inflect(len(leaderboards), "task"), inflect(len(releases), "release")]
-    sizes += [f"{n_retracted} retracted"] if n_retracted else []
+    count_texts = [inflect(len(leaderboards), "task"), inflect(len(releases), "release")]
+    count_texts += [f"{n_retracted} retracted"] if n_retracted else []
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield make_page(
         *("front.html", "index.html", title, links),
-        lead=", ".join(sizes),
+        lead=", ".join(count_texts),
         description=str(about.get("description") or ""),
         leaderboards=leaderboards,
         leads={folder: describe_task(leaderboard) for folder, leaderboard in leaderboards.items()},

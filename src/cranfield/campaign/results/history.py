@@ -53,7 +53,7 @@ _LEADERBOARD = Schema(
     hint="; set columns={{'{name}': ...}}",
 )
 
-NOT_OWN = ("", "-", "no", "false", "0")
+NO_MARK = ("", "-", "no", "false", "0")
 """Marks of entries that are not from the organisers."""
 
 OWN_MARKS = ("🏛", "own", "organiser", "organizer", "organisers", "organizers", "yes", "true", "1")
@@ -204,7 +204,7 @@ class _EntryReader:
         marks = cells.get("mark", blanks).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
         own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
-        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
+        words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NO_MARK}
         if words:
             self.notes.append(
                 f"entries with marks such as {list_some(map(quote, sorted(words)), 3)} are counted"
@@ -326,10 +326,10 @@ def _warn_of_mixed_scores(
     low, high = measure.info.range
     is_outside = (scores < low - RANGE_TOLERANCE) | (scores > high + RANGE_TOLERANCE)
     # A failed entry may have 0 among percentages.
-    if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
-        example = f"{outside[0]:g} of {quote(entries.filter(is_outside)[0])}"
+    if (outliers := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
+        example = f"{outliers[0]:g} of {quote(entries.filter(is_outside)[0])}"
         warn(
-            f"{source}: {measure} has {inflect(outside.len(), 'score')} outside its range {low:g}"
+            f"{source}: {measure} has {inflect(outliers.len(), 'score')} outside its range {low:g}"
             f" to {high:g}, such as {example}, and others within it; check for percentages"
         )
 
@@ -426,11 +426,11 @@ class History(result.Result):
         hidden_columns = [k for k in ("source", "collection") if self.frame[k].n_unique() == 1]
         hidden_columns += [] if any(frame["team"]) else ["team"]
         if name == "records":
-            count = inflect(frame.height, "record")
+            count_text = inflect(frame.height, "record")
             hidden_columns += ["own", "record"]
         else:
-            count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
-        table = tabular.tabulate_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
+            count_text = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
+        table = tabular.tabulate_frame(frame.drop(hidden_columns), f"{self.measure}: {count_text}")
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
@@ -508,7 +508,7 @@ def history(
             raise PolicyError(f"unknown column {quote(role)}; expected one of: {', '.join(roles)}")
     source_list = [sources] if isinstance(sources, str | PathLike) else list(sources)
     if not source_list:
-        raise PolicyError("expected at least one source")
+        raise PolicyError("expected at least one source, got none")
     reader = _EntryReader(measure, task, standardised, columns, tuple(own), includes_retracted)
     entries = pl.concat(reader.read(source) for source in source_list)
     measure = reader.measure
@@ -564,17 +564,17 @@ def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.Dat
     values = remove_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
     value = pl.col("value")
     # The best entry of each day first; equal entries are in order of rows, after the organisers'.
-    best_first = (
+    sorted_entries = (
         entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
         .with_row_index("row")
         .sort("date", value, "own", "row", descending=[False, True, True, False])
     )
     # The best entry of a day follows all entries of earlier days.
-    best_before = value.cum_max().shift(1)
-    is_better = best_before.is_null() | (value > best_before)
+    best_earlier = value.cum_max().shift(1)
+    is_better = best_earlier.is_null() | (value > best_earlier)
     is_record = pl.col("date").is_first_distinct() & is_better & ~pl.col("own")
     return (
-        best_first.with_columns(record=is_record)
+        sorted_entries.with_columns(record=is_record)
         .sort("date", "row")
         .select("date", "entry", "team", "score", "own", "record", "source", "collection")
     )

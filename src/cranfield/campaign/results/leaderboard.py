@@ -30,7 +30,7 @@ MAX_COMPARED = 150
 """Maximum number of runs whose pairs are compared."""
 
 _comparisons: deque[tuple[tuple[Any, ...], PairwiseComparison]] = deque(maxlen=8)
-"""Cache of the last comparisons; a comparison of 126 runs takes two seconds."""
+"""Cache of the latest comparisons; a comparison of 126 runs takes two seconds."""
 
 
 def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
@@ -220,8 +220,8 @@ def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
     """
     rows = list(rows)
     late_tags = [tag for rank, tag, is_late in rows if is_late and rank == rows[0][0]]
-    in_time = [(rank, tag) for rank, tag, is_late in rows if not is_late]
-    best_tags = [tag for rank, tag in in_time if rank == in_time[0][0]]
+    runs_in_time = [(rank, tag) for rank, tag, is_late in rows if not is_late]
+    best_tags = [tag for rank, tag in runs_in_time if rank == runs_in_time[0][0]]
     if not late_tags:
         return ""
     best_text = list_some(map(sanitise, best_tags), 10) or "none"

@@ -42,7 +42,7 @@ CHARTS = {
     "scores": ("Scores over topics", "Scores of each run over topics"),
     "intervals": (
         "Intervals",
-        "Means of runs, with intervals for the comparison with the first run",
+        "Means of runs, with intervals of the comparison of all pairs",
     ),
     "separation": ("Significant differences", "Significant differences between all pairs of runs"),
     "topics": ("Runs by topics", "Scores of all runs on all topics, the easiest topic first"),
@@ -102,11 +102,11 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
         **{f"chart-{name}": drawing["heading"] for name, drawing in drawings.items()},
         "files": "Files",
     }
-    sizes = inflect(overview.leaderboard.rows.height, "run"), inflect(topics.height, "topic")
+    phrases = inflect(overview.leaderboard.rows.height, "run"), inflect(topics.height, "topic")
     return render_page(
         "overview.html",
         make_label(overview.title),
-        counts=f"{', '.join(sizes)}, judgments {make_label(overview.judgments)}",
+        counts=f"{', '.join(phrases)}, judgments {make_label(overview.judgments)}",
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
@@ -118,7 +118,7 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
     )
 
 
-FORMS = ("html", "svg", "pdf", "png")
+CHART_FORMATS = ("html", "svg", "pdf", "png")
 """Formats of charts."""
 
 
@@ -179,7 +179,7 @@ def write_overview(
     """
     check_list("forms", forms)
     for form in forms:
-        check_choice("forms", form, FORMS)
+        check_choice("forms", form, CHART_FORMATS)
     target = campaign.check_outside(folder)
     rules = campaign.rules.get_task(task)
     scoring = Scoring(campaign, rules.name, list_measures(rules), judgments)

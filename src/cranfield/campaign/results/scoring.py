@@ -224,7 +224,7 @@ class Scoring:
         self.submissions = tuple(sorted(accepted_runs, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quote(self.rules.name)} has no accepted run")
-        self.notes_on_other_topics: list[str] = []  # of the last evaluation
+        self.notes_on_other_topics: list[str] = []  # of the latest evaluation
 
     @property
     def objects(self) -> dict[str, str]:
@@ -290,8 +290,8 @@ class Scoring:
             if evaluation is not None:
                 new_rows = make_scores_table(evaluation, self.objects)
                 table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
-                runs = {"runs": str(table["object"].n_unique())}
-                cache_table(self.campaign, self.judgments, basis, table, runs)
+                facts = {"runs": str(table["object"].n_unique())}
+                cache_table(self.campaign, self.judgments, basis, table, facts)
         return table.select(*SCHEMA, *names)
 
     def _evaluate(

@@ -210,8 +210,8 @@ class Sheet:
         return self.to_text()
 
     def __repr__(self) -> str:
-        rank = f"{self.comparison.rank} of {self.comparison.n_runs} by {self.measure}"
-        return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
+        rank_text = f"{self.comparison.rank} of {self.comparison.n_runs} by {self.measure}"
+        return f"Sheet({self.tag!r}, task {self.task}: rank {rank_text})"
 
 
 def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
@@ -239,9 +239,9 @@ def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
         "levels": np.arange(len(sheet.precision_at_recall)) / 10,
         "curves": curves,
         "differences": differences,
-        "above": int((sign * differences > 0).sum()),
-        "below": int((sign * differences < 0).sum()),
-        "equal": int((differences == 0).sum()),
+        "n_better": int((sign * differences > 0).sum()),
+        "n_worse": int((sign * differences < 0).sum()),
+        "n_equal": int((differences == 0).sum()),
         "category_text": describe_category(sheet),
         "heads": heads,
         "rows": format_topic_rows(sheet),
@@ -289,9 +289,9 @@ def format_team(sheet: Sheet) -> str:
 
 def format_rank(sheet: Sheet) -> str:
     value = format_number(sheet.measures.get(sheet.measure))
-    rank = f"{sheet.comparison.rank:,} of {inflect(sheet.comparison.n_runs, 'run')}"
+    rank_text = f"{sheet.comparison.rank:,} of {inflect(sheet.comparison.n_runs, 'run')}"
     late_text = " (submitted late)" if sheet.late else ""
-    return f"Rank {rank}{late_text} by {sheet.measure}" + (f", {value}" if value else "")
+    return f"Rank {rank_text}{late_text} by {sheet.measure}" + (f", {value}" if value else "")
 
 
 def describe_category(sheet: Sheet) -> str:
@@ -300,8 +300,8 @@ def describe_category(sheet: Sheet) -> str:
         return "too few other runs for a comparison"
     if not sheet.category.key:
         return f"best, median and worst of all {inflect(sheet.comparison.n_runs, 'run')}"
-    runs = inflect(sheet.category.n_runs, "run")
-    return f"best, median and worst of the {runs} of {sheet.category}"
+    runs_text = inflect(sheet.category.n_runs, "run")
+    return f"best, median and worst of the {runs_text} of {sheet.category}"
 
 
 def format_topic_rows(sheet: Sheet) -> list[list[str]]:

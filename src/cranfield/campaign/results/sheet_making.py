@@ -197,7 +197,7 @@ def make_sheet_inputs(
 ) -> SheetInputs:
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.get_task(task), campaign.registry
-    # All sheets may already have the requested measure.
+    # The requested measure may be among those of all sheets.
     names = dict.fromkeys([*list_sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluate(), scoring.submissions

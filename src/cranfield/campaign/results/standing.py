@@ -317,8 +317,8 @@ def standing(
     notes += scoring.describe_topics(evaluation.topics)
     if duplicate_names := [name for name in file_run_names if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
-        runs = f"run {', '.join(map(quote, duplicate_names))} of the campaign"
-        notes.append(f"{runs} is excluded, because a run file has the same name")
+        subject = f"run {', '.join(map(quote, duplicate_names))} of the campaign"
+        notes.append(f"{subject} is excluded, because a run file has the same name")
     if not set(tags) - {names[0]}:
         raise CranfieldError(f"task {quote(scoring.rules.name)} has no run to compare with")
     [new_scores] = evaluation.values()
@@ -342,8 +342,8 @@ def _read_run(scoring: Scoring, text: str) -> Run:
         return read_run(text, format=rules.format)
     submission = find_accepted_run(registry, text)
     if submission.task != rules.name:
-        tasks = f"{quote(submission.task)}, not {quote(rules.name)}"
-        raise PolicyError(f"run {quote(submission.tag)} was submitted to the task {tasks}")
+        task_text = f"{quote(submission.task)}, not {quote(rules.name)}"
+        raise PolicyError(f"run {quote(submission.tag)} was submitted to the task {task_text}")
     return read_stored_run(scoring.campaign, rules, submission)
 
 

@@ -33,7 +33,13 @@ from cranfield.base.text import inflect, list_some, sanitise
 from cranfield.campaign.checks.checking import is_unknown_document
 from cranfield.campaign.checks.report import get_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, format_utc, is_safe_name
+from cranfield.campaign.rules.task_rules import (
+    SAFE_NAME_RULE,
+    PoolRules,
+    TaskRules,
+    format_utc,
+    is_safe_name,
+)
 from cranfield.campaign.rules.topics import read_topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import JudgmentsRecord, Submission
@@ -98,7 +104,7 @@ def add_judgments(
     """
     rules = campaign.rules.get_task(task)
     if not is_safe_name(version):
-        raise PolicyError(f"version must be a valid file name, got {quote(version)}")
+        raise PolicyError(f"version must be {SAFE_NAME_RULE}, got {quote(version)}")
     source = Source(fspath(qrels))
     # A pipe can be read only once, so a copy is checked and stored.
     with TemporaryDirectory(prefix=".campaign.", dir=campaign.folder) as folder:
@@ -181,17 +187,15 @@ def compare_versions(qrels: Qrels, earlier_qrels: Qrels) -> tuple[int, int, int]
 
 def _check_missing_judgments(qrels: Qrels, newest_qrels: Qrels) -> None:
     """Check that judgments have all topics, and most judgments, of the newest version."""
-    topics = set(qrels.topics)
+    topics, advice = set(qrels.topics), "if they were dropped, set drop_judgments=True"
     if missing_topics := [quote(topic) for topic in newest_qrels.topics if topic not in topics]:
         verb, names = "has" if len(missing_topics) == 1 else "have", list_some(missing_topics, 5)
         reason = f"that the newest version judges {verb} no judgments: {names}"
-        advice = "if these topics were dropped, set drop_judgments=True"
         raise PolicyError(f"{inflect(len(missing_topics), 'topic')} {reason}; {advice}")
     n_removed = compare_versions(qrels, newest_qrels)[2]
     if n_removed > MAX_REMOVED * len(newest_qrels):
         reason = f"{n_removed:,} of {inflect(len(newest_qrels), 'judgment')} of the newest version"
-        advice = "if these judgments were dropped, set drop_judgments=True"
-        raise PolicyError(f"{reason} are missing; a version replaces the last one; {advice}")
+        raise PolicyError(f"{reason} are missing; the new version would replace it; {advice}")
 
 
 def _check_blanks(qrels: Qrels) -> None:
@@ -382,9 +386,9 @@ def select_pool_runs(
     runs_in_time = [run for run in accepted_runs if not run.late]
     selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
-        runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
-        raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {runs}")
+        reason = f"{inflect(len(accepted_runs), 'accepted run')}, {len(runs_in_time)} in time"
+        reason += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
+        raise CranfieldError(f"task {quote(rules.name)} has no run to pool: {reason}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
         if tag not in tags:

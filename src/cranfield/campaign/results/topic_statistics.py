@@ -69,8 +69,8 @@ class TopicStatistics(TableResult):
 
     def heading(self) -> list[str]:
         """Return one line: the measure, and the numbers of groups and topics."""
-        topics = inflect(self.rows["topic"].n_unique(), "topic")
-        return [f"{self.measure or 'scores'}: {inflect(len(self.groups), 'group')}, {topics}"]
+        topics_text = inflect(self.rows["topic"].n_unique(), "topic")
+        return [f"{self.measure or 'scores'}: {inflect(len(self.groups), 'group')}, {topics_text}"]
 
 
 def topic_statistics(
@@ -150,36 +150,36 @@ def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
     """Replace missing scores by 0 or, where lower is better, the maximum; return any notes, too."""
     values = scores.require_two_axes("statistics of topics require scores by topic and system")
     is_missing = np.isnan(values)
-    worst = 0.0
+    fill = 0.0
     if scores.lower_is_better and is_missing.any():
-        worst = np.inf if scores.definition is None else scores.definition.info.range[1]
-        if not np.isfinite(worst):
+        fill = np.inf if scores.definition is None else scores.definition.info.range[1]
+        if not np.isfinite(fill):
             raise PolicyError(
                 f"{scores.describe_cell(np.argwhere(is_missing)[0])} has no score by"
-                f" {scores.measure}; where"
-                " lower is better, missing scores require a measure with a maximum"
+                f" {scores.measure}; where lower is better, missing scores require a measure with a"
+                " maximum"
             )
     n_missing = int(is_missing.sum())
-    notes = [f"{inflect(n_missing, 'missing score')} counted as {worst:g}"] if n_missing else []
-    return np.where(is_missing, worst, values), notes
+    notes = [f"{inflect(n_missing, 'missing score')} counted as {fill:g}"] if n_missing else []
+    return np.where(is_missing, fill, values), notes
 
 
 def _make_statistics(name: str, values: Floats, scores: Scores, is_average: bool) -> pl.DataFrame:
     n_runs = values.shape[1]
-    best_first = np.sort(values, axis=1)
+    sorted_scores = np.sort(values, axis=1)
     if not scores.lower_is_better:
-        best_first = best_first[:, ::-1]
-    median = best_first[:, (n_runs - 1) // 2]
+        sorted_scores = sorted_scores[:, ::-1]
+    median = sorted_scores[:, (n_runs - 1) // 2]
     if is_average:
         # Halves are added, because the sum of the scores may overflow.
-        median = median / 2 + best_first[:, n_runs // 2] / 2
+        median = median / 2 + sorted_scores[:, n_runs // 2] / 2
     return pl.DataFrame(
         {
             "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),
             "topic": pl.Series(scores.topics, dtype=pl.String),
-            "best": best_first[:, 0],
+            "best": sorted_scores[:, 0],
             "median": median,
-            "worst": best_first[:, -1],
+            "worst": sorted_scores[:, -1],
             "n": pl.repeat(n_runs, len(scores.topics), dtype=pl.Int64, eager=True),
         }
     )

@@ -202,7 +202,7 @@ def _find_file(name: PurePosixPath, folder: Path) -> Path:
 def _check_consistency(task: TaskRules) -> None:
     """Check that the rules of a task do not contradict each other."""
     if task.opens and task.closes and task.closes <= task.opens:
-        raise WrongValueError("the task closes before it opens", "closes")
+        raise WrongValueError(f"must be after opens ({task.opens}), got {task.closes}", "closes")
     for priority in task.pool.priorities if task.pool else ():
         if priority > (task.priorities or 0):
             allowed = f"priorities 1 to {task.priorities}" if task.priorities else "no priorities"
@@ -211,13 +211,10 @@ def _check_consistency(task: TaskRules) -> None:
     questions = ("type", *task.questions)
     for category in task.categories:
         if category not in questions:
-            raise WrongValueError(
-                format_unknown_name(category, questions, "question"), "categories"
-            )
+            reason = format_unknown_name(category, questions, "question")
+            raise WrongValueError(reason, "categories")
         if category != "type" and not task.questions[category].choices:
-            reason = (
-                f"expected the name of a question with choices, or 'type', got {quote(category)}"
-            )
+            reason = f"expected a question with choices, or 'type', got {quote(category)}"
             raise WrongValueError(reason, "categories")
     if "type" in task.questions:
         reason = "a question must not be named type; use the key types"

@@ -351,7 +351,7 @@ class TaskRules:
         Severities that differ from the defaults, by code of the kind of fault: `error`, `warning`
         or `off`.
     tied
-        Proportion (0 to 1) of tied documents above which a run gets a warning.
+        Proportion (0 to 1) of tied documents above which a run has the fault `tied`.
     measures
         Names of measures; leaderboards are ordered by the first measure.
     judging

@@ -40,9 +40,8 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     try:
         for topic, line in _iterate_ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
-                raise InputError(
-                    f"a topic id must be text without blanks, got {quote(topic)}", line=line
-                )
+                reason = f"a topic id must be text without blanks, got {quote(topic)}"
+                raise InputError(reason, line=line)
             if topic in lines_by_topic:
                 first_line = lines_by_topic[topic]
                 suffix = f", first in line {first_line}" if first_line else ""
@@ -64,7 +63,7 @@ def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None
     content = decode_text(source.read(), source.name)
     first_character = content.lstrip()[:1]
     if source.suffix in (".csv", ".parquet"):
-        raise InputError("is not a supported format of topics; write one topic per line")
+        raise InputError("is not a supported format of topics; write one topic id per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*parse_json_lines(content, source.name), strict=True):
             yield _find_topic_id(entry, line), line

@@ -277,7 +277,7 @@ def _verify_once(folder: Path) -> Verification:
     if recorded_files is not None:
         findings.extend(_find_unrecorded_files(folder, recorded_files))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
-        findings.append(Finding(".", "the folder is readable by other users", NOTE))
+        findings.append(Finding(".", "the folder is accessible to other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
     return Verification(tuple(findings), n_files, n_events)
 

@@ -191,9 +191,7 @@ def open_registry(folder: Path) -> Iterator[sqlite3.Connection]:
                 raise InputError("is damaged: its schema is not text", source=str(path)) from error
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > VERSION:
-                expected = (
-                    f"expected a registry of version {VERSION}, got {version}; update cranfield"
-                )
+                expected = f"expected version {VERSION}, got {version}; update cranfield"
                 raise InputError(f"was written by a newer cranfield: {expected}", source=str(path))
             if version < VERSION:
                 raise InputError("is not the registry of a campaign", source=str(path))
@@ -328,7 +326,7 @@ class RegistryReader:
     def list_faults(
         self, submission_id: int, *, includes_private: bool = False
     ) -> tuple[Fault, ...]:
-        """Return the faults and warnings of a submission.
+        """Return the faults of a submission.
 
         Private faults, which name other teams, are included only if `includes_private` is True.
         """
@@ -370,7 +368,7 @@ class RegistryReader:
         return next(str(at) for at, [(_, row), *_] in rows if row["id"] == run.id)
 
     def get_pool_depths(self, task: str) -> dict[str, int]:
-        """Return the depth of the last recorded pool of each pooled run, by tag."""
+        """Return the depth of the latest recorded pool of each pooled run, by tag."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'pool' AND subject = ? ORDER BY seq"
             rows = connection.execute(query, (task,)).fetchall()
@@ -407,7 +405,7 @@ class Transaction(RegistryReader):
         self._connection = connection
         self._folder = folder
         self._rows: dict[Key, Row] = {}
-        self._unneeded: set[str] = set()
+        self._unneeded_objects: set[str] = set()
 
     def insert(self, record: Record) -> Record:
         """Add a record, and return it; a submission gets a new id.
@@ -447,7 +445,7 @@ class Transaction(RegistryReader):
 
     def mark_unneeded(self, sha256: str) -> None:
         """Mark an object to be removed after the change, unless another record refers to it."""
-        self._unneeded.add(sha256)
+        self._unneeded_objects.add(sha256)
 
     def append_event(
         self, at: str, actor: str, action: str, subject: str, about: Mapping[str, Any]
@@ -462,7 +460,7 @@ class Transaction(RegistryReader):
 
     def remove_unneeded_objects(self) -> None:
         """Remove objects marked by :meth:`mark_unneeded` that no record refers to."""
-        for sha256 in self._unneeded:
+        for sha256 in self._unneeded_objects:
             runs = self.list_submissions(None, None, object=sha256)
             versions = self._select_records(JudgmentsRecord, object=sha256)
             if not versions and not any(run.is_stored for run in runs):

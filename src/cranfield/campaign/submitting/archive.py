@@ -111,7 +111,7 @@ def read_archive_table(
     column_indices = schema.find_positions(
         source.names, source.source, schema.find_own_names(columns)
     )
-    # Refuse a column of states, such as withdrawn, of runs; warn of unused columns below.
+    # Refuse a column of states of runs, such as withdrawn; warn of unused columns below.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.get_cells(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
@@ -119,8 +119,8 @@ def read_archive_table(
     folder = Path(fspath(table)).parent
     rows = []
     lines_by_key: dict[tuple[str | None, ...], int | None] = {}
-    for k, values in enumerate(frame.iter_rows(named=True)):
-        row = {name: value for name, value in values.items() if value is not None}
+    for k, cells_by_name in enumerate(frame.iter_rows(named=True)):
+        row = {name: value for name, value in cells_by_name.items() if value is not None}
         line = None if source.lines is None else source.lines[k]
         try:
             declaration = _make_declaration(row, defaults)
@@ -148,9 +148,9 @@ def read_archive_table(
     if unused := [quote(str(name)) for k, name in enumerate(source.names) if k not in used_indices]:
         warn(f"unused columns: {', '.join(unused)}")
     if files_without_row:
-        count = inflect(len(files_without_row), "file")
+        files_text = inflect(len(files_without_row), "file")
         names = list_some(map(quote, files_without_row), 5)
-        warn(f"{count} not submitted for lack of a row in the table: {names}")
+        warn(f"{files_text} not submitted for lack of a row in the table: {names}")
     return ArchiveTable(source.source, tuple(rows))
 
 
@@ -201,10 +201,8 @@ def _choose_file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     if len(files) == 1:
         return files[0], ""
     if not files:
-        return (
-            None,
-            f"no file has the name {quote(tag)}; rename the run's file, or add a column 'file'",
-        )
+        hint = "rename the run's file, or add a column 'file'"
+        return None, f"no file has the name {quote(tag)}; {hint}"
     names = " and ".join(quote(Path(file).name) for file in files[:2])
     return None, f"{names} both match {quote(tag)}; choose a file in the column 'file'"
 

@@ -21,6 +21,7 @@ from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, get_se
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.reading import hash_rules
 from cranfield.campaign.rules.task_rules import (
+    SAFE_NAME_RULE,
     TaskRules,
     format_duration,
     format_time,
@@ -89,7 +90,7 @@ class Declaration:
 def check_reason(reason: str) -> None:
     """Refuse a reason that is empty or has unprintable characters."""
     if not reason.strip():
-        raise PolicyError("reason must not be empty")
+        raise PolicyError(f"reason must not be empty, got {quote(reason)}")
     if problem := _find_unprintable_character("reason", reason):
         raise PolicyError(problem)
 
@@ -234,7 +235,7 @@ def decide_submission(
         raise PolicyError(f"team {quote(team)} has no accepted run {replaces} to replace")
     other_runs = [run for run in accepted_runs if run != replaced_run]
     ranking = submission.ranking
-    same_ranking = registry.list_submissions(task.name, ranking=ranking) if ranking else ()
+    runs_with_ranking = registry.list_submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
     problems = _find_declaration_problems(task, declaration)
     faults = [
@@ -243,7 +244,7 @@ def decide_submission(
         *_find_limit_faults(task, submission, received, len(other_runs), n_attempts),
         *_find_tag_faults(registry, copy, replaced_run),
         *_find_ranking_faults(
-            task, submission, [run for run in same_ranking if run != replaced_run]
+            task, submission, [run for run in runs_with_ranking if run != replaced_run]
         ),
     ]
     # Two runs of a team with the same priority have no defined order in a pool.
@@ -343,23 +344,22 @@ def _find_limit_faults(
     is in time.
     """
     if task.opens is not None and received < task.opens:
-        remaining = format_duration(task.opens - received)
-        yield _make_fault(
-            task, "not-open", f"the task opens at {format_time(task.opens)}, in {remaining}"
-        )
+        delay = format_duration(task.opens - received)
+        message = f"the task opens at {format_time(task.opens)}, {delay} after the submission"
+        yield _make_fault(task, "not-open", message)
     if run.late and task.closes is not None:
         delay = format_duration(received - task.closes)
-        message = f"the task closed at {format_time(task.closes)}, {delay} ago"
+        message = f"the task closed at {format_time(task.closes)}, {delay} before the submission"
         if task.late == "mark":
             message += "; the run is marked as late and not pooled"
         yield Fault("closed", "warning" if task.late == "mark" else "error", message)
     team = f"team {quote(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
-        runs = f"{inflect(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
-        yield _make_fault(task, "limit", f"{team} already has {runs}")
+        usage = f"{inflect(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
+        yield _make_fault(task, "limit", f"{team} already has {usage}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
-        runs = f"{inflect(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
-        message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
+        usage = f"{inflect(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
+        message = f"{team} already submitted {usage}; the maximum is {task.runs_per_day}"
         yield _make_fault(task, "limit", message)
 
 
@@ -372,9 +372,7 @@ def _find_tag_faults(
     has_tag_error = any(fault.code in {"tag", "columns"} for fault in copy.report.errors)
     if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
         # Always an error, because the tag becomes a file name.
-        yield Fault(
-            "tag", "error", f"tag {quote(tag)} is not a valid file name on some operating systems"
-        )
+        yield Fault("tag", "error", f"tag must be {SAFE_NAME_RULE}, got {quote(tag)}")
     for run in registry.list_submissions(None, (ACCEPTED, REPLACED), tag=tag):
         # Other teams cannot take the tag of a replaced run, to which links may exist.
         if run != replaced_run and (run.state == ACCEPTED or run.team != team):
@@ -516,9 +514,8 @@ def record_run_in_transaction(
         # The bytes are stored before the run is recorded.
         sha256, _ = records.put_object(campaign.folder, copy.file)
         if sha256 != run.object:
-            raise CranfieldError(
-                "the copy of the run changed while it was checked; submit it again"
-            )
+            reason = "the copy of the run changed while it was checked; submit it again"
+            raise CranfieldError(reason)
         run = replace(run, is_stored=True)
     replaced_run = replaced_run if run.state == ACCEPTED else None
     if replaced_run is not None:

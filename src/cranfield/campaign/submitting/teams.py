@@ -57,10 +57,10 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     """Add teams, after checking that their ids are new, regardless of case."""
     ids = {team.id.casefold(): team.id for team in tx.list_teams()}
     for team in teams:
-        if existing := ids.get(team.id.casefold()):
-            is_same = existing == team.id
+        if known_id := ids.get(team.id.casefold()):
+            is_same = known_id == team.id
             hint = "" if is_same else f"; {quote(team.id)} differs from it only in case"
-            raise PolicyError(f"team {quote(existing)} already exists{hint}")
+            raise PolicyError(f"team {quote(known_id)} already exists{hint}")
         ids[team.id.casefold()] = team.id
         tx.insert(team)
 

@@ -150,9 +150,9 @@ def title_measures(measures: MeasuresByTitle) -> dict[str, str | Measure]:
             f"measures must be measures or their names, got {type(measures).__name__}"
         )
     if isinstance(measures, Mapping):
-        by_title = {str(title): measure for title, measure in measures.items()}
+        measures_by_title = {str(title): measure for title, measure in measures.items()}
     else:
-        by_title = {str(measure): measure for measure in measures}
-    if not by_title:
+        measures_by_title = {str(measure): measure for measure in measures}
+    if not measures_by_title:
         raise PolicyError("expected at least one measure, got no measures")
-    return by_title
+    return measures_by_title

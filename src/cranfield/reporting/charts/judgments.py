@@ -76,8 +76,8 @@ def judges_chart(
     )
     markers = dict(zip(names, zip(theme.COLOURS, SHAPES, strict=False), strict=False))
     title = ", ".join(names)
-    topics = inflect(len(comparison.topics), "topic")
-    subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {topics} (jackknife)."
+    scope = inflect(len(comparison.topics), "topic")
+    subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {scope} (jackknife)."
     best_text = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
     return theme.draw_interval_rows(
@@ -96,7 +96,7 @@ def judges_chart(
         width=WIDTH,
         title=theme.write_title(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {inflect(len(judge_labels), 'judge')} with people, highest"
-        f" {names[0]} first, with confidence intervals over {topics}. {best_text}"
+        f" {names[0]} first, with confidence intervals over {scope}. {best_text}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
@@ -237,7 +237,7 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         )
         .sort("bias", descending=True, maintain_order=True)
     )
-    judges = inflect(frame.height, "judge")
+    judges_text = inflect(frame.height, "judge")
     return theme.draw_interval_rows(
         frame,
         "judge",
@@ -253,9 +253,8 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         title=theme.write_title(
             f"Do judges favour their own family? {measure}",
             f"{100 * result.confidence:g}% t confidence intervals over topics; thin: simultaneous"
-            f" for {judges} (Bonferroni).",
+            f" for {judges_text} (Bonferroni).",
         ),
-        description=f"Self-preference bias of {judges} by {measure}, with confidence intervals over"
-        " topics:"
-        f" {theme.format_counts(frame['verdict'], MARKERS)}.",
+        description=f"Self-preference bias of {judges_text} by {measure}, with confidence intervals"
+        f" over topics: {theme.format_counts(frame['verdict'], MARKERS)}.",
     )

@@ -139,7 +139,8 @@ def _check_levels(levels: Sequence[float]) -> list[float]:
     except (TypeError, ValueError):
         raise PolicyError(f"levels must be numbers, got {quote(levels)}") from None
     if len(distinct_levels) < 2 or not all(0 <= level <= 1 for level in distinct_levels):
-        raise PolicyError(f"levels must be at least two numbers from 0 to 1, got {quote(levels)}")
+        expected = "levels must be at least two distinct numbers from 0 to 1"
+        raise PolicyError(f"{expected}, got {quote(levels)}")
     return distinct_levels
 
 
@@ -226,12 +227,12 @@ def _describe_curves(
     """Return the title of the chart and the lines below it."""
     if row is None:
         counts = runs.is_scored.sum(axis=0)[list(order)]
-        topics = inflect(len(runs.topics), "topic")
+        scope = inflect(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
-            topics = f"{counts.min()} to {inflect(int(counts.max()), 'topic')}"
+            scope = f"{counts.min()} to {inflect(int(counts.max()), 'topic')}"
             if counts.min() == counts.max():
-                topics = inflect(int(counts.max()), "topic")
-        title, lines = f"Interpolated precision, mean over {topics}", []
+                scope = inflect(int(counts.max()), "topic")
+        title, lines = f"Interpolated precision, mean over {scope}", []
     else:
         title = f"Precision and recall for topic {make_labels(runs.topics)[row]}"
         lines = [
@@ -239,8 +240,8 @@ def _describe_curves(
             "with a dot at each relevant document.",
         ]
     if len(coloured_systems) < len(order):
-        size = f"{len(coloured_systems)} of {len(order)}"
-        lines.append(f"In colour: the best {size} systems by mean precision.")
+        n_coloured = len(coloured_systems)
+        lines.append(f"In colour: the best {n_coloured} of {len(order)} systems by mean precision.")
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
         lines.append(f"Excluded: {inflect(n_excluded, 'system')} without a ranking.")

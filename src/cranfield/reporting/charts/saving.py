@@ -112,7 +112,7 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
     if width is not None:
         check_number("width", width, 30, 1000)
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
-            raise PolicyError("width requires a chart with a single panel, got several panels")
+            raise PolicyError(f"width requires a chart of one panel, got {type(chart).__name__}")
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
         changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
         chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
@@ -129,19 +129,19 @@ def _fit(spec: dict[str, Any], width: int) -> dict[str, Any]:
         for name, channel in encoding.items()
         if isinstance(channel, dict)
     ]
-    max_row_name = MAX_ROW_NAME * width
+    max_name_width = MAX_ROW_NAME * width
     row_names = [name for key, channel in channels if key == "y" for name in _list_names(channel)]
-    row_name = min(CHARACTER_WIDTH * max(map(len, row_names), default=0), max_row_name)
+    name_width = min(CHARACTER_WIDTH * max(map(len, row_names), default=0), max_name_width)
     for name, channel in channels:
         legend, axis = channel.get("legend"), channel.get("axis")
         if isinstance(legend, dict) and "gradientLength" not in legend:
-            _fit_legend(legend, _list_names(channel), width - row_name - MARGINS)
+            _fit_legend(legend, _list_names(channel), width - name_width - MARGINS)
             if width < MAX_NARROW and legend.get("orient", "right") == "right":
                 legend["orient"] = "bottom"
         if name == "x" and isinstance(axis, dict):
             axis["labelOverlap"] = "greedy"  # labels that would overlap are omitted
         elif name == "y" and isinstance(axis, dict) and _list_names(channel):
-            axis["labelLimit"] = max_row_name
+            axis["labelLimit"] = max_name_width
     return spec
 
 
@@ -161,8 +161,8 @@ def _list_names(channel: dict[str, Any]) -> list[str]:
 
 def _fit_legend(legend: dict[str, Any], names: Sequence[str], width: float) -> None:
     """Change the columns and lines of a legend of names so that it fits into a width in pixels."""
-    entry = CHARACTER_WIDTH * max(map(len, names), default=0) + SYMBOL_WIDTH
-    legend["columns"] = 1 if 2 * entry > width else min(2, legend.get("columns", 2))
+    entry_width = CHARACTER_WIDTH * max(map(len, names), default=0) + SYMBOL_WIDTH
+    legend["columns"] = 1 if 2 * entry_width > width else min(2, legend.get("columns", 2))
     n_characters = max(MIN_CHARACTERS, int((width - SYMBOL_WIDTH) / CHARACTER_WIDTH))
     if long_names := [name for name in names if len(name) > n_characters]:
         lines = json.dumps([wrap(name, n_characters) for name in long_names])

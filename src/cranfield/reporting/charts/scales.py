@@ -208,9 +208,11 @@ def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
         if not table[kind].null_count():
             line = theme.start_chart(make_curve_points(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **channels))
-    counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
+    counts_text = (
+        f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
+    )
     panel_title = alt.TitleParams(
-        f"{title}, N = {runs_image.length}", subtitle=counts, subtitleFontSize=12
+        f"{title}, N = {runs_image.length}", subtitle=counts_text, subtitleFontSize=12
     )
     return alt.LayerChart(layer=layers, width=150, height=150, title=panel_title)
 
@@ -297,11 +299,11 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    by_title = title_measures(measures)
+    measures_by_title = title_measures(measures)
     check_integer("columns", columns, 1)
     panels = [
         _draw_spacing_panel(image(measure, length, grades, judgments=judgments), title)
-        for title, measure in by_title.items()
+        for title, measure in measures_by_title.items()
     ]
     description = (
         f"The values of {inflect(len(panels), 'measure')} on all runs of length {length} with"
@@ -374,12 +376,12 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
 
 def _describe_steps(runs_image: Image) -> str:
     gaps = runs_image.find_gaps()
-    values = inflect(runs_image.size, "value")
+    values_text = inflect(runs_image.size, "value")
     if gaps.smallest is None or gaps.largest is None:
-        return values
+        return values_text
     if gaps.is_equispaced:
-        return f"{values}, all steps {gaps.smallest:.3g}"
-    return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
+        return f"{values_text}, all steps {gaps.smallest:.3g}"
+    return f"{values_text}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 
 
 def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataFrame:
@@ -413,13 +415,13 @@ def _make_labels(values: pl.DataFrame, low: float, max_value: float) -> pl.DataF
 
 def _write_label(runs: Sequence[str], max_lines: int) -> str:
     """Write runs in lines; if there are too many, the last entry is the number of further runs."""
-    per_line = max(1, (5 * RUNS_PER_LINE) // (len(runs[0]) + 1))
+    n_per_line = max(1, (5 * RUNS_PER_LINE) // (len(runs[0]) + 1))
     entries = list(runs)
-    if len(entries) > per_line * max_lines:
-        n_written = max(1, per_line * max_lines - 1)
+    if len(entries) > n_per_line * max_lines:
+        n_written = max(1, n_per_line * max_lines - 1)
         entries = [*entries[:n_written], f"+{len(entries) - n_written}"]
-        per_line = max(per_line, 2) if max_lines == 1 else per_line
-    lines = (entries[k : k + per_line] for k in range(0, len(entries), per_line))
+        n_per_line = max(n_per_line, 2) if max_lines == 1 else n_per_line
+    lines = (entries[k : k + n_per_line] for k in range(0, len(entries), n_per_line))
     return "\n".join(map(" ".join, lines))
 
 

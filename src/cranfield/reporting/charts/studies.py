@@ -229,12 +229,12 @@ def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.
     )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
     used_sizes = rows["runs of the team"].to_list()
-    sizes = [size for size in ("none", *TEAM_SIZES) if size in used_sizes]
+    labels = [size for size in ("none", *TEAM_SIZES) if size in used_sizes]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     colour = alt.value(theme.COLOURS[0])
     if unit != "run":
-        colours = theme.COLOURS[: len(sizes)]
-        colour = theme.map_values(alt.Color, "runs of the team", sizes, colours, legend=legend)
+        colours = theme.COLOURS[: len(labels)]
+        colour = theme.map_values(alt.Color, "runs of the team", labels, colours, legend=legend)
     points = theme.start_chart(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),

@@ -35,8 +35,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     """Draw a box plot of each system's scores over topics, the best mean first.
 
     The box extends from the first to the third quartile with a line at the median, and a diamond
-    marks the mean. Whiskers extend to the last score within 1.5 interquartile ranges of the box;
-    scores beyond them are circles (Ferro and Maistro 2024, figure 16; McGill, Tukey and Larsen
+    marks the mean. Whiskers extend to the farthest score within 1.5 interquartile ranges of the
+    box; scores beyond them are circles (Ferro and Maistro 2024, figure 16; McGill, Tukey and Larsen
     1978). Quartiles are interpolated linearly between scores.
 
     Parameters
@@ -85,11 +85,11 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = theme.make_tips("system:N", "topic:N", "score")
-    topics = inflect(len(topic_scores.topics), "topic")
+    topics_text = inflect(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
     if counts.min() < len(topic_scores.topics):
-        topics = f"{format_range(counts)} of {topics}"
-    size = f"{inflect(len(names), 'system')}, {topics}"
+        topics_text = f"{format_range(counts)} of {topics_text}"
+    scope = f"{inflect(len(names), 'system')}, {topics_text}"
     measure = inputs.name_measure(topic_scores)
     return theme.combine_layers(
         whiskers,
@@ -99,8 +99,8 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=theme.write_title(f"{measure}: {size}", *LEGEND),
-        description=f"Box plots of the scores by {measure} of {size}, ordered by"
+        title=theme.write_title(f"{measure}: {scope}", *LEGEND),
+        description=f"Box plots of the scores by {measure} of {scope}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
     )
@@ -125,18 +125,19 @@ def intervals_chart(
 ) -> alt.LayerChart:
     r"""Draw the mean of each system with an interval that shows which systems differ.
 
-    With Tukey's HSD, systems are significantly different if their intervals do not overlap:
+    With Tukey's HSD, also randomised or bootstrapped, systems are significantly different if their
+    intervals do not overlap. In an analysis of variance, these intervals are
 
     .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
 
     for system u of n systems on m topics, with the quantile Q of the studentised range and the
     degrees of freedom df of the error (Ferro and Maistro 2024, equation 11). With other
-    simultaneous intervals, such as those of Tukey's HSD bootstrapped over topics, each system has
-    the interval of its difference from the reference, centred at its own mean: systems whose
-    interval excludes the reference's mean are significantly different from it. A band shows the
-    interval of the reference, or a line its mean; colours and shapes show which systems are
-    significantly better or worse. If the reference is the best system, systems that are not
-    significantly different from it are the top group. The best system comes first.
+    simultaneous intervals, such as those of comparisons with a baseline, each system has the
+    interval of its difference from the reference, centred at its own mean: systems whose interval
+    excludes the reference's mean are significantly different from it. A band shows the interval of
+    the reference, or a line its mean; colours and shapes show which systems are significantly
+    better or worse. If the reference is the best system, systems that are not significantly
+    different from it are the top group. The best system comes first.
 
     Parameters
     ----------

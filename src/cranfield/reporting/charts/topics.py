@@ -272,7 +272,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         inputs.list_cells(topic_scores, ~np.isnan(topic_scores.values), names, topics)
     ).mark_rect(aria=False)
     n_missing = int(np.isnan(topic_scores.values).sum())
-    counts = f"{inflect(len(names), 'system')}, {inflect(len(topics), 'topic')}"
+    scope = f"{inflect(len(names), 'system')}, {inflect(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
         x=theme.encode_columns(
             "topic", topic_labels, "topic, easiest first", topic_size, domain=False, **axis
@@ -284,10 +284,10 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
         width=alt.Step(width) if has_all_labels else MAX_WIDTH,
         height=alt.Step(height),
         title=theme.write_title(
-            f"{inputs.name_measure(topic_scores)} by system and topic: {counts}",
+            f"{inputs.name_measure(topic_scores)} by system and topic: {scope}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
-        description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
+        description=f"Heat map of {title}: {scope}. The best system on average is {names[0]}; the"
         f" easiest topic is {topic_labels[0]} with a mean of {topic_means[order[0]]:.4g}, the"
         f" hardest is {topic_labels[-1]}.",
     )

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from cranfield.base.errors import CranfieldError, check_integer, check_proportion
 from cranfield.base.proportions import compute_wilson_intervals
-from cranfield.base.text import inflect, sanitise
+from cranfield.base.text import inflect, pluralise, sanitise
 from cranfield.meta.interleaving_study import Sensitivity
 from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
@@ -80,7 +80,7 @@ def clicks_by_rank_chart(
         pl.Series("low", low),
         pl.Series("high", high),
     )
-    pages, n_clicked = inflect(log.pages.height, "page"), int(frame["clicked"].sum())
+    scope, n_clicked = inflect(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = theme.draw_bands(
         frame,
         _make_rank_axis(frame),
@@ -91,10 +91,10 @@ def clicks_by_rank_chart(
         height=280,
         title=theme.write_title(
             "Clicks by rank",
-            f"{pages}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
+            f"{scope}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
             " independent.",
         ),
-        description=f"Proportion of clicked results by rank, {pages},"
+        description=f"Proportion of clicked results by rank, {scope},"
         f" {inflect(n_clicked, 'clicked result')}, of {inflect(len(variants), 'variant')}.",
     )
     return theme.apply_theme(lines)
@@ -130,10 +130,10 @@ def perplexity_chart(
     frame = ranks.select(
         "rank", "pages", model=pl.lit(pl.Series(models, dtype=pl.String)), value=kind
     )
-    pages = inflect(ranks["pages"][0], "page")
+    scope = inflect(ranks["pages"][0], "page")
     is_infinite = pl.col("value").is_infinite()
-    omitted = ", ".join(frame.filter(is_infinite)["model"].unique(maintain_order=True))
-    note = f" Infinite values of {sanitise(omitted)} are omitted." if omitted else ""
+    omitted_names = ", ".join(frame.filter(is_infinite)["model"].unique(maintain_order=True))
+    note = f" Infinite values of {sanitise(omitted_names)} are omitted." if omitted_names else ""
     tip = theme.make_tips("model:N", "rank:Q", "pages", "value", format=",.4~f")
     line = theme.start_chart(frame).mark_line(point=True)
     channels = theme.encode_colours("model", names)
@@ -143,10 +143,10 @@ def perplexity_chart(
         width=WIDTH,
         height=280,
         title=theme.write_title(
-            f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
+            f"{kind.capitalize()} by rank", f"{scope}; lower is better, 1 is perfect.{note}"
         ),
         description=f"{kind.capitalize()} by rank, for {inflect(len(names), 'click model')} on"
-        f" {pages}: {sanitise(', '.join(evaluation.names))}.",
+        f" {scope}: {sanitise(', '.join(evaluation.names))}.",
     )
 
 
@@ -260,12 +260,12 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     frame = frame.select(
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
-    units = alt.X("units:Q", title=f"{sanitise(report.unit)}s")
+    units = alt.X("units:Q", title=pluralise(sanitise(report.unit)))
     tip = theme.make_tips("variant:N", "units", format=",")
     tip += theme.make_tips("difference", "low", "high", "p", format=".4g")
     channels = theme.encode_colours("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {sanitise(metric)}")
-    looks = inflect(frame["units"].n_unique(), "look")
+    scope = inflect(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.is_stopped else valid_intervals
     return theme.combine_layers(
@@ -277,7 +277,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
             f"Difference in {sanitise(metric)} over time", f"{sanitise(note)}."
         ),
         description=(
-            f"Difference in {sanitise(metric)} from the control at {looks}, with confidence"
+            f"Difference in {sanitise(metric)} from the control at {scope}, with confidence"
             " intervals."
         ),
     )

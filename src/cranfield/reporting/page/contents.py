@@ -166,8 +166,8 @@ MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # of notes on m
 class MeasurePart:
     """A measure on the page, with its scores, and its comparison or the reason why it has none.
 
-    `overall` has the compared statistic of each system or, without a comparison, the statistic of
-    the measure.
+    `overall` has the compared statistic of each system or, without a comparison or if ranks were
+    compared, the statistic of the measure.
     """
 
     name: str
@@ -238,9 +238,9 @@ def collect_contents(
     if not items:
         raise CranfieldError("expected scores or comparisons to report, got none")
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
-    if comparisons and (ignored := sorted(set(settings) - {"jobs"})):
+    if comparisons and (extras := sorted(set(settings) - {"jobs"})):
         raise PolicyError(
-            f"{', '.join(ignored)} cannot be set for finished comparisons; pass scores instead"
+            f"{', '.join(extras)} cannot be set for finished comparisons; pass scores instead"
         )
     systems = items[0].systems
     for item in items:

@@ -51,8 +51,8 @@ def draw_systems(part: MeasurePart) -> Html | None:
     texts = [_format_number(value, figure.number_format) for value in figure.values.tolist()]
     if figure.baseline:
         texts[systems.index(figure.baseline)] = "baseline"
-    bounds = figure.values, figure.low, figure.high
-    rows = _make_rows(range(len(systems)), systems, texts, figure.styles, bounds)
+    intervals = figure.values, figure.low, figure.high
+    rows = _make_rows(range(len(systems)), systems, texts, figure.styles, intervals)
     title = f"{make_label(part.name)}: {inflect(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
@@ -60,8 +60,8 @@ def draw_systems(part: MeasurePart) -> Html | None:
     )
     is_long = len(systems) > MAX_VISIBLE
     hint = f"Scroll the chart to see all {len(systems)} systems." if is_long else ""
-    key = _describe_colours(figure.styles, figure.meanings)
-    return _fill_figure(title, chart, [f"{figure.note} {key}".strip(), axis_note, hint])
+    legend = _describe_colours(figure.styles, figure.meanings)
+    return _fill_figure(title, chart, [f"{figure.note} {legend}".strip(), axis_note, hint])
 
 
 COLOURS = {"top": "blue", "worse": "orange"}  # by style class of a row
@@ -96,7 +96,7 @@ def _arrange_means(part: MeasurePart) -> SystemValues:
         high=part.overall,
         number_format=f".{count_overall_decimals(part)}f",
         styles=[""] * len(part.scores.systems),
-        note="Means of all systems, without a test.",
+        note=f"{capitalise(part.overall_name)} of each system, without a test.",
     )
 
 
@@ -154,18 +154,18 @@ def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValue
 def draw_two_systems(contents: PageContents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
     first, second = select_initial_pair(contents)
-    by_index = {
+    comparison_of = {
         k: part.comparison for k, part in enumerate(contents.parts) if part.comparison is not None
     }
-    comparisons = list(by_index.values())
+    comparisons = list(comparison_of.values())
     # Difference, lower and upper bound by each measure.
     values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
-    names = [contents.parts[k].name for k in by_index]
+    names = [contents.parts[k].name for k in comparison_of]
     texts = [_format_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
     styles = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _make_rows(list(by_index), names, texts, styles, values.T)
+    rows = _make_rows(list(comparison_of), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     first_label, second_label = (make_label(contents.systems[k]) for k in (first, second))
@@ -181,15 +181,15 @@ def draw_two_systems(contents: PageContents) -> Html:
         # The dots show another quantity than the intervals.
         quantity = first_comparison.interval_of
         note = f"Dots: {first_comparison.difference_name}. {note[:-1]} of the {quantity}."
-    key = _describe_colours(styles, {"top": "significantly different"})
+    legend = _describe_colours(styles, {"top": "significantly different"})
     axes = "" if has_common_axis else "Each measure has its own axis."
     return _fill_figure(
-        title, Html("".join(charts)), [f"{note} {key}".strip(), axes, *sorted({*axis_notes})]
+        title, Html("".join(charts)), [f"{note} {legend}".strip(), axes, *sorted({*axis_notes})]
     )
 
 
 def draw_lifts(report: ExperimentReport) -> Html | None:
-    """Draw the lift of each metric and variant over the control, in percent; None without lifts."""
+    """Draw lifts over the control, in percent; None if the report is stopped or has no lift."""
     effects = report.comparisons
     percentages = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
     lifts = percentages["lift"].to_list()

@@ -156,8 +156,8 @@ def _describe_best(part: MeasurePart) -> str:
     if (has_score == has_score[:, :1]).all():
         return line
     n_topics = np.count_nonzero(has_score.reshape(*has_score.shape[:2], -1).any(axis=2), axis=0)
-    sizes = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
-    return f"{line} Systems have scores on different topics: {sizes} per system."
+    scope = f"{n_topics.min():,} to {n_topics.max():,}" if np.ptp(n_topics) else f"{n_topics[0]:,}"
+    return f"{line} Systems have scores on different topics: {scope} per system."
 
 
 def write_verdict(meaning: Meaningfulness) -> str:
@@ -198,13 +198,13 @@ def describe_best_judge(result: object) -> str:
     judge = int(argsort_best(result.values[:, column])[0])
     tables = result.values, result.low, result.high
     alpha, low, high = (float(table[judge, column]) for table in tables)
-    sizes = f"{inflect(len(result.judges), 'judge')} on {inflect(len(result.topics), 'topic')}"
+    scope = f"{inflect(len(result.judges), 'judge')} on {inflect(len(result.topics), 'topic')}"
     if np.isnan(alpha):
-        return f"Agreement with people is undefined for all judges: {sizes}."
+        return f"Agreement with people is undefined for all judges: {scope}."
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
-        f"Of {sizes}, {make_label(result.judges[judge])} agrees best with people: Krippendorff's"
+        f"Of {scope}, {make_label(result.judges[judge])} agrees best with people: Krippendorff's"
         f" alpha {alpha:.3f}{interval}."
     )
 

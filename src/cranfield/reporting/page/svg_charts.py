@@ -251,8 +251,8 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     min_size, max_size = sizes.min(), sizes.max()
     x, y = map_range(min_size, max_size, left, right), map_range(lowest, highest, bottom, top)
     x_positions = x(sizes)
-    heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
-    texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
+    y_values = dict.fromkeys((float(lowest), 0.0, float(highest)))
+    texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in y_values]
     for value, anchor in ((min_size, "start"), (max_size, "end")):
         texts.append(make_text(f"{value:,.0f}", float(x(value)), bottom + 18, anchor))
     texts.append(make_text(units, (left + right) / 2, height - 6))

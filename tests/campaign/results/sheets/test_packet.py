@@ -195,3 +195,12 @@ def test_the_median_is_said_as_the_rules_have_it(small: Make, tmp_path: Path) ->
     readme = unpacked(campaign.packet(TEAMS[0], tmp_path / "one.zip"))["adhoc/README.txt"].decode()
     assert "the mean of the two middle scores" in readme
     assert "better" not in readme
+
+
+@pytest.mark.parametrize(("topics", "is_stated"), [("qrels", True), ("intersection", False)])
+def test_empty_rankings_are_scored_only_if_the_rules_say_so(
+    small: Make, tmp_path: Path, topics: str, is_stated: bool
+) -> None:
+    campaign = small(rules=RULES + f'judging = {{topics = "{topics}"}}\n')
+    readme = unpacked(campaign.packet(TEAMS[0], tmp_path / "one.zip"))["adhoc/README.txt"].decode()
+    assert ("scored as an empty ranking" in readme) is is_stated

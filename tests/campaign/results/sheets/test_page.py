@@ -184,10 +184,10 @@ def test_topics_without_a_score_are_not_equal_to_the_median() -> None:
     topics = (replace(first, score=None), replace(second, score=second.median), *others)
     values = make_sheet_values(replace(sheet, by_topic=topics))
     signs = [np.sign(row.minus_median) for row in topics if row.minus_median is not None]
-    assert (values["above"], values["below"], values["equal"]) == tuple(
+    assert (values["n_better"], values["n_worse"], values["n_equal"]) == tuple(
         signs.count(sign) for sign in (1, -1, 0)
     )
-    assert values["equal"] > 0
+    assert values["n_equal"] > 0
 
 
 def test_charts_show_the_comparison_of_the_leaderboard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,9 +27,9 @@ function textElement(text, x, y, anchor = "start", look = "") {
 
 /** Shorten a name to a width, in its middle, as names of a team often have the same beginning. */
 function cut(name, width) {
-  const maximum = Math.max(3, Math.floor(width / 6.9));
-  const end = Math.floor((maximum - 1) / 2);
-  return name.length > maximum ? `${name.slice(0, maximum - 1 - end)}…${end ? name.slice(-end) : ""}` : name;
+  const maxLength = Math.max(3, Math.floor(width / 6.9));
+  const end = Math.floor((maxLength - 1) / 2);
+  return name.length > maxLength ? `${name.slice(0, maxLength - 1 - end)}…${end ? name.slice(-end) : ""}` : name;
 }
 
 /** Create the name of a column: horizontal if there is enough space, else vertical. */
@@ -48,10 +48,10 @@ function rectanglePath(x, y, width, height) {
 }
 
 /** Return round values within a range. */
-function computeTicks(low, high, maximum = 5) {
+function computeTicks(low, high, maxTicks = 5) {
   if (!(high > low)) return [low];
-  const magnitude = 10 ** Math.floor(Math.log10((high - low) / maximum));
-  const step = magnitude * [1, 2, 5, 10, 20].find((factor) => (high - low) / (magnitude * factor) < maximum);
+  const magnitude = 10 ** Math.floor(Math.log10((high - low) / maxTicks));
+  const step = magnitude * [1, 2, 5, 10, 20].find((factor) => (high - low) / (magnitude * factor) < maxTicks);
   const first = Math.ceil(low / step - 1e-9);
   const count = Math.floor(high / step + 1e-9) - first + 1;
   return Array.from({ length: count }, (_, k) => +((first + k) * step).toPrecision(12));

@@ -31,15 +31,15 @@ addChart({
     const { room } = rowsFor(order.length, width);
     const size = Math.min(22, (Math.min(width, 640) - room) / order.length);
     // Rows are higher than columns are wide if their names need the space.
-    const high = order.length <= 45 ? Math.max(size, 11) : size;
-    const grid = { x: room, y: 6, w: size, h: high, columns: order.length, rows: order.length };
+    const rowHeight = order.length <= 45 ? Math.max(size, 11) : size;
+    const grid = { x: room, y: 6, w: size, h: rowHeight, columns: order.length, rows: order.length };
     const paths = { better: "", worse: "", same: "" };
     const gap = size > 6 ? 1 : 0;
     order.forEach((a, r) => order.forEach((b, c) => {
       const verdict = a === b ? "none" : findVerdict(measure, a, b);
-      if (verdict in paths) paths[verdict] += rectanglePath(grid.x + c * size, grid.y + r * high, size - gap, high - gap);
+      if (verdict in paths) paths[verdict] += rectanglePath(grid.x + c * size, grid.y + r * rowHeight, size - gap, rowHeight - gap);
     }));
-    const end = grid.y + high * order.length;
+    const end = grid.y + rowHeight * order.length;
     const parts = Object.entries(paths).map(([verdict, d]) => svgElement("path", { d, class: `is-${verdict}` }));
     const keys = [["better", "row better"], ["worse", "row worse"], ["same", "not significantly different"]];
     const isWide = width - room > 280;
@@ -65,7 +65,7 @@ addChart({
       },
       mark: (system) => {
         const k = order.indexOf(system);
-        const column = { class: "mark", x: grid.x + k * size, y: grid.y, width: size, height: high * order.length };
+        const column = { class: "mark", x: grid.x + k * size, y: grid.y, width: size, height: rowHeight * order.length };
         return [...rowMark(order, grid, grid.x + size * order.length, system), svgElement("rect", column)];
       },
     };

@@ -45,7 +45,7 @@ function countMissing(measure, first, second) {
   return data.topics.filter((_, t) => !absent.has(t) && !(hasScore(t, first) && hasScore(t, second))).length;
 }
 
-/** Return scores of both systems by topic, best for the first system first; rounding errors are no difference. */
+/** Return scores of both systems by topic, best for the first system first; rounding errors count as 0. */
 function scoresByTopic(measure, first, second) {
   const scores = array(measure, "scores");
   const systems = data.systems.length;

@@ -29,9 +29,9 @@ addChart({
       svgElement("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
       textElement(String(value), left - 6, y(value) + 4, "end", "soft"),
     ]);
-    const round = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
-    const tens = round.filter((rank) => /^10*$/.test(String(rank)));
-    const labelledRanks = width > 420 || tens.length < 3 ? round : tens;
+    const roundRanks = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
+    const tens = roundRanks.filter((rank) => /^10*$/.test(String(rank)));
+    const labelledRanks = width > 420 || tens.length < 3 ? roundRanks : tens;
     parts.push(...labelledRanks.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
     parts.push(textElement("rank", (left + right) / 2, height - 6, "middle", "soft"));
     const [first, second] = selectedPair();
@@ -42,7 +42,7 @@ addChart({
       parts.push(textElement(cut(data.systemLabels[k], 190), right, top + 12 + 15 * row, "end", look));
     });
     const counts = ranks.map((_, j) => order.filter((k) => !Number.isNaN(values[j * systems + k])).length);
-    const depth = counts.at(-1) === systems ? `at rank ${ranks.at(-1)}, where the runs end` : `where the runs end, at rank ${ranks.at(-1)} at the latest`;
+    const depth = counts.at(-1) === systems ? `at rank ${ranks.at(-1)}` : `where the runs end, at rank ${ranks.at(-1)} at the latest`;
     const grid = { x: left, y: top, w: (right - left) / ranks.length, h: 1, columns: ranks.length, rows: order.length };
     return {
       width, height, grid, parts,

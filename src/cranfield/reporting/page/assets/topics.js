@@ -17,8 +17,8 @@ addChart({
     const w = (width - left) / topics.length;
     const hasNames = w >= 10;
     const longest = Math.max(...topics.map((row) => Math.min(8, data.topicLabels[row.topic].length)));
-    const low = 2 * middle - top;
-    const grid = { x: left, y: top, w, h: low - top, columns: topics.length, rows: 1 };
+    const bottom = 2 * middle - top;
+    const grid = { x: left, y: top, w, h: bottom - top, columns: topics.length, rows: 1 };
     const y = (value) => middle - (Math.max(-largest, Math.min(largest, value)) / largest) * (middle - top);
     const paths = { first: "", second: "" };
     topics.forEach(({ difference }, c) => {
@@ -36,12 +36,12 @@ addChart({
     parts.push(svgElement("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
     if (hasNames) {
       topics.forEach((row, c) => {
-        parts.push(columnName(data.topicLabels[row.topic], left + (c + 0.5) * w, low + 6, w, "end"));
+        parts.push(columnName(data.topicLabels[row.topic], left + (c + 0.5) * w, bottom + 6, w, "end"));
       });
     }
     const labels = pair.map((k) => data.systemLabels[k]);
     return {
-      width, height: low + (hasNames ? 12 + 5.6 * longest : 8), grid, parts,
+      width, height: bottom + (hasNames ? 12 + 5.6 * longest : 8), grid, parts,
       title: `${measure.label} by topic: ${labels[0]} minus ${labels[1]}`,
       note: `Blue: ${labels[0]} is better; orange: ${labels[1]} is better. One bar per topic.`,
       at: (c) => {

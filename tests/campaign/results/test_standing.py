@@ -11,6 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.campaign.results.leaderboard import leaderboard
+from cranfield.campaign.results.standing import _add_new_runs
 from cranfield.campaign.results.stored_inputs import pool
 from cranfield.campaign.store.records import Team
 from tests.campaign.results.made import RULES, handed_in, judged, lines, made, opened
@@ -262,3 +263,13 @@ def test_notes_on_the_run_are_those_of_an_evaluation(
     assert any(note.startswith("ties can change P@5 of 'tied' by up to") for note in notes)
     notes = campaign.standing(written(tmp_path, "plain", run)).notes
     assert not any("results for" in note or "ties" in note or "grade" in note for note in notes)
+
+
+@pytest.mark.parametrize(("lower", "mean"), [(True, 4.0), (False, 2.0)])
+def test_a_missing_score_is_never_the_best(lower: bool, mean: float) -> None:
+    topics = ("q1", "q2")
+    runs = cf.Scores(np.array([[1.0], [3.0]]), topics, ("a",), measure="x", lower_is_better=lower)
+    new = cf.Scores(np.array([[4.0]]), ("q1",), ("new",), measure="x", lower_is_better=lower)
+    scores, notes = _add_new_runs(runs, new)
+    assert scores.mean()[1] == mean
+    assert len(notes) == 1

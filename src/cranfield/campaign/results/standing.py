@@ -359,7 +359,10 @@ def _find_reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str],
 
 
 def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, tuple[str, ...]]:
-    """Add new runs to the runs of a campaign, for its topics; missing scores count as 0."""
+    """Add new runs to the runs of a campaign, for its topics.
+
+    Missing scores count as 0, as in leaderboards; if lower is better, their topics are excluded.
+    """
     row_of = {topic: k for k, topic in enumerate(new_scores.topics)}
     rows = np.array([row_of.get(topic, -1) for topic in campaign_scores.topics])
     values = np.full((len(rows), len(new_scores.systems)), np.nan)
@@ -368,7 +371,7 @@ def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, 
     all_scores = replace(
         campaign_scores, values=np.hstack([campaign_scores.values, values]), systems=systems
     )
-    return all_scores.complete("zero")
+    return all_scores.complete("drop" if all_scores.lower_is_better else "zero")
 
 
 def _compare_run(

@@ -311,7 +311,7 @@ def rbp_persistence(
     Raises
     ------
     InputError
-        For a log without clicks or the unit, or if no page that is used has several results.
+        For a log without clicks or without the unit, or if no used page has several results.
     PolicyError
         For a model whose users do not read from rank to rank, or an invalid option.
 
@@ -334,8 +334,8 @@ def rbp_persistence(
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     n_pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        reason = "no page used has several results, so persistence cannot be estimated"
-        raise InputError(reason, source=log.source)
+        condition = "several results" if model else "several results and a click"
+        raise InputError(f"expected a page with {condition}, got none", source=log.source)
     p, standard_error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
     if 0 < p < 1 and standard_error > 0:
@@ -375,8 +375,8 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
     """Sum the examination probabilities on each page to expected numbers of continuations."""
     if not isinstance(trained.model, CascadeModel):
-        expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
-        raise PolicyError(f"{expected}, got {trained.model}")
+        condition = "users of the model must read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
+        raise PolicyError(f"{condition}, got {trained.model}")
     pages = trained.extract_patterns(log)
     examined = trained.model.compute_posterior(trained.values, pages).examined
     n_patterns = len(pages)
@@ -453,7 +453,7 @@ def calibrate_tbg(
 
     =================  ============================================================================
     `h`                half-life: :math:`\ln 2` times the time from a unit's first page with a
-                       click to the end of its last click, summed over units, divided by the
+                       click to the latest end of a click, summed over units, divided by the
                        number of units whose end is known (maximum likelihood of an exponential
                        distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
@@ -574,9 +574,9 @@ def _estimate_half_life(
 def _estimate_click_probabilities(
     log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
 ) -> dict[str, Estimate]:
-    lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
+    lowest_ranks = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
-    results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))
+    results = log.results.join(lowest_ranks, on="page").filter(pl.col("rank") < pl.col("lowest"))
     results = results.join(clicked_results, on=["page", "rank"], how="left")
     estimates = {}
     for name, is_included in (("click", is_relevant), ("click_other", ~is_relevant)):
@@ -595,8 +595,7 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
         return {"a": (0.0, float("nan"), 0)} | mean if mean else {}
     table = read_lengths(lengths)
     doc_lengths = pl.DataFrame({"doc": table.docs, "length": table.values})
-    rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
-    rows = rows.drop_nulls("length")
+    rows = clicks.join(doc_lengths, on="doc", how="inner", maintain_order="left")
     if n_unknown := clicks.height - rows.height:
         excluded = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
         notes.append(f"{excluded}: the length of the document is unknown")

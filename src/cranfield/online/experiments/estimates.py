@@ -531,7 +531,7 @@ def always_valid_inference(
         Number of units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
-        `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.
+        `mSPRT(tau=0.1)`: mixture test with the assumed standard deviation of the true difference.
         The method must be chosen before the first look.
     alpha
         Significance level, over all looks.

@@ -122,13 +122,14 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     paths = [file for file, name, *_ in split_files if name not in named_paths]
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
-        choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
+        choices = "PAGES [RESULTS] [CLICKS], or PAGES with results=FILE or clicks=FILE"
         raise PolicyError(f"expected a log in one file, or files {choices}, got {' '.join(files)}")
     all_paths = [*paths, *named_paths.values()]
     if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) must be at most one of the files, got - twice")
-    if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
-        raise PolicyError(f"pages, results and clicks must be distinct files, got {repeated} twice")
+    for path in all_paths:
+        if all_paths.count(path) > 1:
+            raise PolicyError(f"pages, results and clicks must be distinct files, got {path} twice")
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
@@ -352,7 +353,7 @@ def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
     """Find the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
-        reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
+        reason = "expected a file of pages, such as pages.csv or pages.parquet, got none"
         raise InputError(reason, source=str(folder))
     return pages, results, clicks
 

@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_integer,
     check_list,
     check_number,
     quote,
@@ -405,13 +406,13 @@ class ExperimentSize(Result):
 
     def heading(self) -> list[str]:
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
-        units = f"{self.units:,} units ({self.n_control_units:,} in the control){days}"
+        size = f"{self.units:,} units ({self.n_control_units:,} in the control){days}"
         test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
         # The rule of thumb is for variants of equal size and this two-sided test.
         has_equal_sizes = abs(self.units - 2 * self.n_control_units) <= 1
         has_rule = has_equal_sizes and self.alpha == 0.05 and self.alternative == "two-sided"
         rule = f"; rule of thumb for power 0.8: {self.rule:,.0f} units" if has_rule else ""
-        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}{rule}"]
+        return [f"{size}: a lift of {self.lift:.4g} is detected with {test}{rule}"]
 
 
 def experiment_size(
@@ -492,7 +493,7 @@ def experiment_size(
     check_positive(deviation=deviation)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
-        raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
+        raise PolicyError(f"correlation must be above -1 and below 1, got {correlation:g}")
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)
@@ -504,11 +505,11 @@ def experiment_size(
         parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
         return float(compute_t_test_power(*parameters, alpha, alternative))
 
+    if units is not None:
+        check_integer("units", units, 4, MAX_EXPERIMENT_UNITS)
     if units is None:
         min_power, effect = power or 0.0, lift or 0.0
         units = _find_smallest_size(lambda n_units: compute_power(n_units, effect) >= min_power)
-    elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
-        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,}, got {units:,}")
     elif lift is None:
         min_power, n_units = power or 0.0, units
         if min_power <= compute_power(units, 0.0):

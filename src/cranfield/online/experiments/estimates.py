@@ -178,7 +178,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        expected = "metrics must be columns, or a mapping to columns"
+        expected = "metrics must be one or more columns, or a mapping of names to columns"
         raise PolicyError(f"{expected}, got {quote(metrics)}")
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}

@@ -145,8 +145,8 @@ class Borda(Fusion):
         sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.ranking_starts).reshape(len(rankings.topics), -1)
-        unranked = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
-        unranked_points = unranked @ weights
+        run_points = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
+        unranked_points = run_points @ weights
         return np.asarray((sums + unranked_points[rankings.topic]) / 2)
 
 
@@ -420,10 +420,10 @@ class CombMin(Combination):
     absent: str = _ABSENT
 
     def combine(self, scores: DocumentScores) -> Floats:
-        lowest = scores.values[scores.starts]
+        minima = scores.values[scores.starts]
         if self.absent == "out":
-            return np.asarray(lowest)
-        return np.where(scores.sizes < scores.n_runs, np.minimum(lowest, 0.0), lowest)
+            return np.asarray(minima)
+        return np.where(scores.sizes < scores.n_runs, np.minimum(minima, 0.0), minima)
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(

@@ -428,8 +428,8 @@ class TimeCalibration(TableResult):
 
         If the source of `a` is `no lengths`, users take the same time to read each document.
         """
-        missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
-        return TimeBiasedGain(**{**self._get_estimates(), **missing, **options})
+        defaults = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
+        return TimeBiasedGain(**{**self._get_estimates(), **defaults, **options})
 
     def heading(self) -> list[str]:
         pairs = self._get_estimates().items()
@@ -536,8 +536,8 @@ def calibrate_tbg(
             estimates |= _estimate_mean("save", (relevant_clicks["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
-        required = "times of pages and clicks, dwell times, or grades of results above clicks"
-        reason = f"no parameter of TBG can be estimated; this requires {required}"
+        values = "times of pages and clicks, dwell times, or grades of results above clicks"
+        reason = f"no parameter of TBG can be estimated; this requires {values}"
         raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
         notes.append(f"not estimated, set to the values of {ORIGINAL}: {', '.join(defaults)}")
@@ -560,11 +560,11 @@ def _estimate_half_life(
     groups = clicks.drop_nulls(["start", "time"]).group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
-        excluded = inflect(n_units - units.height, unit)
-        notes.append(f"{excluded} excluded from the half-life: no click of known time")
+        subject = inflect(n_units - units.height, unit)
+        notes.append(f"{subject} excluded from the half-life: no click of known time")
     if n_censored := units.height - int(units["has_end"].sum()):
-        censored = f"{inflect(n_censored, unit)} censored at the last click"
-        notes.append(f"half-life: {censored}, whose dwell time is unknown")
+        subject = f"{inflect(n_censored, unit)} censored at the last click"
+        notes.append(f"half-life: {subject}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
     value, standard_error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
@@ -597,8 +597,8 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
     doc_lengths = pl.DataFrame({"doc": table.docs, "length": table.values})
     rows = clicks.join(doc_lengths, on="doc", how="inner", maintain_order="left")
     if n_unknown := clicks.height - rows.height:
-        excluded = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
-        notes.append(f"{excluded}: the length of the document is unknown")
+        subject = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
+        notes.append(f"{subject}: the length of the document is unknown")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

@@ -664,9 +664,9 @@ def append_runs(
     stems = [collection.get_stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = make_distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
-        if unranked := [quote(sessions.names[i]) for i in indices if i not in codes]:
-            problem = f"no results for {inflect(len(unranked), 'session')}, such as {unranked[0]}"
-            warn(f"{name}: {problem}; the result lists of these sessions are empty")
+        if empty_names := [sessions.names[i] for i in indices if i not in codes]:
+            subject = f"{inflect(len(empty_names), 'session')}, such as {quote(empty_names[0])}"
+            warn(f"{name}: no results for {subject}; the result lists of these sessions are empty")
     return replace(
         sessions,
         run_settings=dict(collection.settings),
@@ -693,8 +693,8 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
         )
     if is_unknown.any():
         example = quote(run.topics[int(np.argmax(is_unknown))])
-        topics = inflect(int(is_unknown.sum()), "topic")
-        warn(f"{run.name}: {topics} excluded: not a session, such as {example}")
+        subject = inflect(int(is_unknown.sum()), "topic")
+        warn(f"{run.name}: {subject} excluded: not a session, such as {example}")
     order = order_documents(run, ties)
     rows = order.rows
     session, ranks = session_codes[run.codes[rows]], order.compute_ranks(rows)

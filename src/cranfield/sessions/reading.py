@@ -418,10 +418,8 @@ def _warn_of_order(
     rises = sorted_results.filter(score_change > 0)
     if "rank" in columns and rises.height:
         contradictions = inflect(rises.height, "contradiction")
-        warn(
-            f"{source}: ranks contradict the scores ({contradictions}); results of sessions are"
-            " ordered by rank"
-        )
+        effect = "results of sessions are ordered by rank"
+        warn(f"{source}: ranks contradict the scores ({contradictions}); {effect}")
     elif "rank" not in columns:
         has_falls = sorted_results.select((score_change < 0).any()).item()
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
@@ -479,18 +477,13 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     is_first = mask_first_occurrences(results, *RESULT_KEY)
     repeat_rows = (~is_first).arg_true()
     if len(repeat_rows) and on_duplicate == "first":
-        warn(
-            f"{source}: {inflect(len(repeat_rows), 'result')} excluded: an earlier result of the"
-            " list has the same rank"
-        )
+        subject = inflect(len(repeat_rows), "result")
+        warn(f"{source}: {subject} excluded: an earlier result of the list has the same rank")
         results = results.filter(is_first)
     elif len(repeat_rows):
         row = results.row(int(repeat_rows[0]), named=True)
-        raise InputError(
-            f"rank {row['rank']} occurs twice in query {row['query']} of session"
-            f" {quote(names[row['session']])}",
-            source=source,
-        )
+        query = f"query {row['query']} of session {quote(names[row['session']])}"
+        raise InputError(f"rank {row['rank']} occurs twice in {query}", source=source)
     queries = results.select(LIST_KEY).unique(maintain_order=True)
     queries = queries.with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64))
     return _make_sessions(

@@ -146,8 +146,9 @@ class Interleaver:
         check_integer("seed", seed, 0)
         names: list[Any] = list(keys)
         topic_hash, width = hash_name(self.topic), self._lists.width
-        if invalid := [name for name in names if not isinstance(name, str)]:
-            raise PolicyError(f"keys must be strings, got {quote(invalid[0])}")
+        for name in names:
+            if not isinstance(name, str):
+                raise PolicyError(f"keys must be strings, got {quote(name)}")
         draws = [make_named_stream(seed, name, topic_hash).random(width) for name in names]
         uniforms = np.array(draws).reshape(len(names), width)
         batches = self._split_batches(len(names))
@@ -409,8 +410,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     def __repr__(self) -> str:
         runs, topics = inflect(len(self.rankers), "run"), inflect(len(self), "topic")
         n_missing = len(self.missing_topics)
-        excluded = f", {inflect(n_missing, 'topic')} excluded" if n_missing else ""
-        return f"InterleavedRuns({self.method}: {runs}, {topics}{excluded})"
+        suffix = f", {inflect(n_missing, 'topic')} excluded" if n_missing else ""
+        return f"InterleavedRuns({self.method}: {runs}, {topics}{suffix})"
 
     def draw(
         self,

@@ -181,18 +181,18 @@ class Preference(Result):
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         details = f"{100 * self.outcome:.1f}%, without {inflect(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
-        decisive = f"{inflect(n, 'impression')} that {verb} between {a} and {b}"
-        counts = f"Of {decisive}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
+        subject = f"{inflect(n, 'impression')} that {verb} between {a} and {b}"
+        summary = f"Of {subject}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.
             pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
-            return f"{counts} The difference was not tested."
+            return f"{summary} The difference was not tested."
         evidence = f"{test}: {_format_pvalue(pvalue, self.alpha)}"
         if pvalue > self.alpha:
-            return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
-        return f"{counts} Users prefer {a if outcome > self.expected else b} ({evidence})."
+            return f"{summary} The difference is not significant at {self.alpha:g} ({evidence})."
+        return f"{summary} Users prefer {a if outcome > self.expected else b} ({evidence})."
 
     def heading(self) -> list[str]:
         a, b = self.names

@@ -404,11 +404,11 @@ def _bootstrap_strengths(
     samples = np.concatenate([fit_bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
-    excluded = f"{n_excluded:,} of {inflect(resamples, 'resample')}"
+    subject = f"{n_excluded:,} of {inflect(resamples, 'resample')}"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
-        cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
+        cause = f"{subject} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
-    notes = [f"{excluded} excluded: no finite strengths"] if n_excluded else []
+    notes = [f"{subject} excluded: no finite strengths"] if n_excluded else []
     bounds = np.array([compute_percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():

@@ -286,13 +286,13 @@ def join_by_document(
     """Add the query of each result, and the value that a table has for its query and document."""
     results = results.with_columns(log.pages["query"].gather(results["page"]))
     keys = ["query", "doc"]
-    joined = results.join(table, on=keys, how="left", maintain_order="left")
+    results = results.join(table, on=keys, how="left", maintain_order="left")
     [column] = [name for name in table.columns if name not in keys]
-    if results.height and not joined[column].count():
+    if results.height and not results[column].count():
         pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
         examples = [f"{k} for {quote(q)} contain {quote(doc)}" for k, (q, doc) in pairs.items()]
         raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
-    return joined
+    return results
 
 
 def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:

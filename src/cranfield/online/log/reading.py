@@ -436,13 +436,13 @@ def simulated_log() -> QueryLog:
     >>> cf.online.simulated_log()
     QueryLog(3,209 pages, ...)
     """
-    nested = pl.read_parquet(_FILE)
+    pages = pl.read_parquet(_FILE)
     results, clicks = (
-        nested.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
+        pages.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
         for name in ("results", "clicks")
     )
     results, clicks = results.unnest("results"), clicks.unnest("clicks")
     # The file has dwell times with one decimal.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
-    log = read_log(nested.drop("results", "clicks"), results, clicks)
+    log = read_log(pages.drop("results", "clicks"), results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

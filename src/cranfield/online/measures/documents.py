@@ -251,5 +251,5 @@ def _join_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     clicks = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")
-    joined = results.join(clicks, on=["page", "rank"], how="left").join(queries, on="page")
-    return tables, joined.with_columns(nw.col("clicked").fill_null(0))
+    results = results.join(clicks, on=["page", "rank"], how="left").join(queries, on="page")
+    return tables, results.with_columns(nw.col("clicked").fill_null(0))

@@ -215,9 +215,9 @@ class OnlineMeasurements(TableResult):
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
-                values = inflect(int(n_values), measure.value_kind)
-                censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
-                notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
+                size = inflect(int(n_values), measure.value_kind)
+                subject = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
+                notes.append(f"{measure}: mean of {size}, biased because {subject} are censored")
         if row_texts := [inflect(number, kind) for kind, number in self.n_without_unit.items()]:
             # A session may have several variants, but a page has at most one.
             problem = "no" if {*self.n_without_unit} == {"page"} else "no unique"

@@ -143,8 +143,8 @@ class Survival(Result):
         return tuple(notes)
 
     def heading(self) -> list[str]:
-        tests = f"; log-rank tests, correction {self.correction}" if self.tests.height else ""
-        return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
+        suffix = f"; log-rank tests, correction {self.correction}" if self.tests.height else ""
+        return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{suffix}"]
 
 
 INDEPENDENCE_NOTE = (

@@ -432,7 +432,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: policy_value(ROWS, TARGET, has_repeats=True), "require the estimator PI"),
         (
             lambda: with_options("PI", candidates=2, depends="list"),
-            "requires candidates, and depends",
+            "requires candidates and depends",
         ),
         (
             lambda: with_options("DM", EXPECTED, clip=2),

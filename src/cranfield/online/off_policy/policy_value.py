@@ -257,15 +257,15 @@ class PolicyValue(Result):
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:
-        lists = inflect(self.n_lists, "list")
+        size = inflect(self.n_lists, "list")
         if self.unit != "list":
-            lists += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
+            size += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} resamples, seed {seed}" if resamples else "Student's t"
         level = f"{100 * confidence:g}% confidence intervals"
         intervals = f"low, high: {level}, {method}, by {self.unit}"
-        return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
+        return [f"{self.estimator}: {self.estimate:.6g}, {size}", *weights, intervals]
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=is_absent)
@@ -568,8 +568,9 @@ def compute_pseudoinverse_weights(
         propensity = rows["propensity"].to_numpy()
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
         n_remaining = m if has_repeats else m - position
-        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
-            k = int(np.argmax(np.abs(propensity * n_remaining - 1) >= 1e-6))
+        is_wrong = [np.abs(propensity * n - 1) >= 1e-6 for n in (m, n_remaining)]
+        if all(mask.any() for mask in is_wrong):
+            k = int(np.argmax(np.sum(is_wrong, axis=0)))
             without_repeats = "" if has_repeats else " or 1 / (candidates - actions above)"
             expected = f"PI requires propensities of 1 / candidates{without_repeats}"
             got = f"{propensity[k]:g} for action {position[k] + 1} of a list"
@@ -688,7 +689,10 @@ def policy_value(
             raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
     if estimator == "PI" and (candidates is None or depends != "position"):
-        raise PolicyError("the estimator PI requires candidates, and depends='position'")
+        raise PolicyError(
+            "the estimator PI requires candidates and depends='position', got"
+            f" candidates={candidates} and depends={depends!r}"
+        )
     if estimator != "PI" and (has_repeats or candidates is not None):
         raise PolicyError(f"candidates and has_repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)

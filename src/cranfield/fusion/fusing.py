@@ -156,8 +156,8 @@ def fuse(
         raise PolicyError(
             f"weights must be a list of numbers, or a dict by name of run, got {quote(weights)}"
         )
-    top = partial(select_top_rows, depth=depth, ties=ties, uses_scores=fusion.uses_scores)
-    tops = list(map_runs(collection, top, progress, jobs=jobs))
+    select_top = partial(select_top_rows, depth=depth, ties=ties, uses_scores=fusion.uses_scores)
+    tops = list(map_runs(collection, select_top, progress, jobs=jobs))
     names = make_distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
     run_weights = _read_weights(weights, names)

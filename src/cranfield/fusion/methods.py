@@ -28,10 +28,11 @@ from cranfield.fusion.rankings import Rankings
 
 
 def refuse_infinite(scores: Floats) -> Floats:
-    """Return the fused scores; raise if one is infinite."""
+    """Return the fused scores; raise if one is infinite or NaN."""
     if not np.isfinite(scores).all():
+        value = scores[~np.isfinite(scores)][0]
         advice = "use smaller weights, or a norm such as min-max"
-        raise PolicyError(f"fused scores must be finite, got infinity; {advice}")
+        raise PolicyError(f"fused scores must be finite, got {value:g}; {advice}")
     return scores
 
 
@@ -125,9 +126,7 @@ class LogInverseSquareRank(InverseSquareRank):
     name = "LogISR"
     aliases = ("logn-ISR",)
     sigma: float = parameter(
-        0.01,
-        number(0),
-        "constant in log(n + sigma), above 0 so that a document of one run has a weight",
+        0.01, number(0), "constant in log(n + sigma); if it is 0, documents of one run score 0"
     )
 
     def compute_factors(self, n_runs: Ints) -> Floats:
@@ -146,8 +145,8 @@ class Borda(Fusion):
         sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.ranking_starts).reshape(len(rankings.topics), -1)
-        unranked = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
-        unranked_points = unranked @ weights
+        run_points = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
+        unranked_points = run_points @ weights
         return np.asarray((sums + unranked_points[rankings.topic]) / 2)
 
 
@@ -267,8 +266,8 @@ def _compute_unranked_borda_scores(rankings: Rankings) -> Floats:
     # The mean value of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
     # (Renda and Straccia 2003); infinite for runs without any document for a topic.
     lengths = np.diff(rankings.ranking_starts).reshape(len(rankings.topics), -1)
-    mean_points = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
-    return np.where(lengths > 0, mean_points, np.inf)
+    mean_scores = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
+    return np.where(lengths > 0, mean_scores, np.inf)
 
 
 def _get_lengths(rankings: Rankings) -> Ints:
@@ -421,10 +420,10 @@ class CombMin(Combination):
     absent: str = _ABSENT
 
     def combine(self, scores: DocumentScores) -> Floats:
-        lowest = scores.values[scores.starts]
+        minima = scores.values[scores.starts]
         if self.absent == "out":
-            return np.asarray(lowest)
-        return np.where(scores.sizes < scores.n_runs, np.minimum(lowest, 0.0), lowest)
+            return np.asarray(minima)
+        return np.where(scores.sizes < scores.n_runs, np.minimum(minima, 0.0), minima)
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(

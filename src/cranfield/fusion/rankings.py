@@ -87,9 +87,9 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
         if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
     ]
     if isolated_runs and len(tops) > 1:
-        runs, k = describe_runs(isolated_runs, names), isolated_runs[0]
+        text, k = describe_runs(isolated_runs, names), isolated_runs[0]
         example = f"{quote(names[k])} has {list_some(map(quote, tops[k].topics), 3)}"
-        notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
+        notes.append(f"{text} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
         warn(note)
 

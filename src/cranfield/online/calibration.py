@@ -311,7 +311,7 @@ def rbp_persistence(
     Raises
     ------
     InputError
-        For a log without clicks or the unit, or if no page that is used has several results.
+        For a log without clicks or without the unit, or if no used page has several results.
     PolicyError
         For a model whose users do not read from rank to rank, or an invalid option.
 
@@ -334,8 +334,8 @@ def rbp_persistence(
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
     n_pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
-        reason = "no page used has several results, so persistence cannot be estimated"
-        raise InputError(reason, source=log.source)
+        condition = "several results" if model else "several results and a click"
+        raise InputError(f"expected a page with {condition}, got none", source=log.source)
     p, standard_error = estimate_ratio(frame["continued"], frame["possible"])
     low = high = float("nan")
     if 0 < p < 1 and standard_error > 0:
@@ -375,8 +375,8 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
 def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
     """Sum the examination probabilities on each page to expected numbers of continuations."""
     if not isinstance(trained.model, CascadeModel):
-        expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
-        raise PolicyError(f"{expected}, got {trained.model}")
+        condition = "users of the model must read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
+        raise PolicyError(f"{condition}, got {trained.model}")
     pages = trained.extract_patterns(log)
     examined = trained.model.compute_posterior(trained.values, pages).examined
     n_patterns = len(pages)
@@ -428,8 +428,8 @@ class TimeCalibration(TableResult):
 
         If the source of `a` is `no lengths`, users take the same time to read each document.
         """
-        missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
-        return TimeBiasedGain(**{**self._get_estimates(), **missing, **options})
+        defaults = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
+        return TimeBiasedGain(**{**self._get_estimates(), **defaults, **options})
 
     def heading(self) -> list[str]:
         pairs = self._get_estimates().items()
@@ -453,7 +453,7 @@ def calibrate_tbg(
 
     =================  ============================================================================
     `h`                half-life: :math:`\ln 2` times the time from a unit's first page with a
-                       click to the end of its last click, summed over units, divided by the
+                       click to the latest end of a click, summed over units, divided by the
                        number of units whose end is known (maximum likelihood of an exponential
                        distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
@@ -536,8 +536,8 @@ def calibrate_tbg(
             estimates |= _estimate_mean("save", (relevant_clicks["dwell"] >= save).cast(pl.Float64))
     estimates |= _fit_dwell_times(clicks, lengths, notes)
     if not estimates:
-        required = "times of pages and clicks, dwell times, or grades of results above clicks"
-        reason = f"no parameter of TBG can be estimated; this requires {required}"
+        values = "times of pages and clicks, dwell times, or grades of results above clicks"
+        reason = f"no parameter of TBG can be estimated; this requires {values}"
         raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
         notes.append(f"not estimated, set to the values of {ORIGINAL}: {', '.join(defaults)}")
@@ -560,11 +560,11 @@ def _estimate_half_life(
     groups = clicks.drop_nulls(["start", "time"]).group_by("unit", maintain_order=True)
     units = groups.agg(seconds=duration, has_end=has_end)
     if (n_units := page_units.n_unique()) > units.height:
-        excluded = inflect(n_units - units.height, unit)
-        notes.append(f"{excluded} excluded from the half-life: no click of known time")
+        subject = inflect(n_units - units.height, unit)
+        notes.append(f"{subject} excluded from the half-life: no click of known time")
     if n_censored := units.height - int(units["has_end"].sum()):
-        censored = f"{inflect(n_censored, unit)} censored at the last click"
-        notes.append(f"half-life: {censored}, whose dwell time is unknown")
+        subject = f"{inflect(n_censored, unit)} censored at the last click"
+        notes.append(f"half-life: {subject}, whose dwell time is unknown")
     if n_censored == units.height or not units["seconds"].sum() > 0:
         return {}
     value, standard_error = estimate_ratio(units["seconds"], units["has_end"].cast(pl.Float64))
@@ -574,9 +574,9 @@ def _estimate_half_life(
 def _estimate_click_probabilities(
     log: QueryLog, clicks: pl.DataFrame, is_relevant: pl.Expr
 ) -> dict[str, Estimate]:
-    lowest = clicks.group_by("page").agg(lowest=pl.col("rank").max())
+    lowest_ranks = clicks.group_by("page").agg(lowest=pl.col("rank").max())
     clicked_results = clicks.select("page", "rank", clicks=1.0).unique()
-    results = log.results.join(lowest, on="page").filter(pl.col("rank") < pl.col("lowest"))
+    results = log.results.join(lowest_ranks, on="page").filter(pl.col("rank") < pl.col("lowest"))
     results = results.join(clicked_results, on=["page", "rank"], how="left")
     estimates = {}
     for name, is_included in (("click", is_relevant), ("click_other", ~is_relevant)):
@@ -595,11 +595,10 @@ def _fit_dwell_times(clicks: pl.DataFrame, lengths: Any, notes: list[str]) -> di
         return {"a": (0.0, float("nan"), 0)} | mean if mean else {}
     table = read_lengths(lengths)
     doc_lengths = pl.DataFrame({"doc": table.docs, "length": table.values})
-    rows = clicks.join(doc_lengths, on="doc", how="left", maintain_order="left")
-    rows = rows.drop_nulls("length")
+    rows = clicks.join(doc_lengths, on="doc", how="inner", maintain_order="left")
     if n_unknown := clicks.height - rows.height:
-        excluded = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
-        notes.append(f"{excluded}: the length of the document is unknown")
+        subject = f"{inflect(n_unknown, 'click')} excluded from the fit of dwell time by length"
+        notes.append(f"{subject}: the length of the document is unknown")
     if rows.height < 3 or rows["length"].n_unique() < 2:
         return {}
     return _fit_line(rows["length"].to_numpy(), rows["dwell"].to_numpy(), notes)

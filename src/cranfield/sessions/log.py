@@ -202,20 +202,20 @@ class Sessions:
         ]
         if not pairs:
             first_topic = next((topic for topic in self.topics if topic is not None), None)
-            required = "; a column topic, or a table of topics (session, topic), is required"
-            session_topics = f"no topics{required}" if first_topic is None else quote(first_topic)
+            advice = "; a column topic, or a table of topics (session, topic), is required"
+            got_text = f"no topics{advice}" if first_topic is None else quote(first_topic)
             if not code_of.keys().isdisjoint(self.topics):
-                session_topics = "only sessions without a current query"
+                got_text = "only sessions without a current query"
             raise InputError(
                 f"expected sessions with judged topics, such as {quote(judgments.topics[0])}, got"
-                f" {session_topics}",
+                f" {got_text}",
                 source=self.source,
             )
         sorted_rows = np.argsort(judgments.codes, kind="stable")
         n_judgments = np.bincount(judgments.codes, minlength=len(judgments.topics))
-        starts = np.cumsum(n_judgments) - n_judgments
-        topic = np.array([code for _, code in pairs])
-        codes, positions = join_ranges(starts[topic], starts[topic] + n_judgments[topic])
+        ends = np.cumsum(n_judgments)
+        topic_codes = np.array([code for _, code in pairs])
+        codes, positions = join_ranges((ends - n_judgments)[topic_codes], ends[topic_codes])
         rows = sorted_rows[positions]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
@@ -276,8 +276,8 @@ class Sessions:
         return read_qrels(grades.select(topics, "doc", "grade"))
 
     def _make_no_clicks_error(self, purpose: str) -> InputError:
-        is_unread = self.clicks.is_empty() and not self.n_lost_clicks
-        advice = "; pass a table of clicks (session, query, rank)" if is_unread else ""
+        has_no_click = self.clicks.is_empty() and not self.n_lost_clicks
+        advice = "; pass a table of clicks (session, query, rank)" if has_no_click else ""
         return InputError(f"expected clicks{purpose}, got none{advice}", source=self.source)
 
     def concatenate(
@@ -343,7 +343,7 @@ class ConcatenatedSessions(Sequence[Run]):
     n_removed
         Number of documents removed as duplicates.
     n_cut
-        Number of documents removed below the depth or the last clicked rank, or without a click.
+        Number of documents removed below the depth or last clicked rank, or in unclicked lists.
     settings
         Options of :func:`concatenate`.
     """
@@ -664,9 +664,9 @@ def append_runs(
     stems = [collection.get_stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = make_distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
-        if unranked := [quote(sessions.names[i]) for i in indices if i not in codes]:
-            problem = f"no results for {inflect(len(unranked), 'session')}, such as {unranked[0]}"
-            warn(f"{name}: {problem}; the result lists of these sessions are empty")
+        if empty_names := [sessions.names[i] for i in indices if i not in codes]:
+            subject = f"{inflect(len(empty_names), 'session')}, such as {quote(empty_names[0])}"
+            warn(f"{name}: no results for {subject}; the result lists of these sessions are empty")
     return replace(
         sessions,
         run_settings=dict(collection.settings),
@@ -693,8 +693,8 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
         )
     if is_unknown.any():
         example = quote(run.topics[int(np.argmax(is_unknown))])
-        topics = inflect(int(is_unknown.sum()), "topic")
-        warn(f"{run.name}: {topics} excluded: not a session, such as {example}")
+        subject = inflect(int(is_unknown.sum()), "topic")
+        warn(f"{run.name}: {subject} excluded: not a session, such as {example}")
     order = order_documents(run, ties)
     rows = order.rows
     session, ranks = session_codes[run.codes[rows]], order.compute_ranks(rows)

@@ -158,7 +158,7 @@ def _make_error(element: Element, reason: str) -> InputError:
 def _read_attribute(element: Element, name: str) -> str:
     value = element.attributes.get(name, "").strip()
     if not value:
-        raise _make_error(element, f"a {element.tag} has no {name}")
+        raise _make_error(element, f"expected an attribute {name} of the {element.tag}, got none")
     return value
 
 
@@ -266,8 +266,8 @@ def read_sessions(
     if counts.n_repeated_in_list:
         warn(f"{name}: {inflect(counts.n_repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
-        n_sessions = inflect(len(empty_sessions), "session")
-        warn(f"{name}: {n_sessions} without queries, such as {quote(empty_sessions[0])}")
+        subject = inflect(len(empty_sessions), "session")
+        warn(f"{name}: {subject} without queries, such as {quote(empty_sessions[0])}")
     return sessions
 
 
@@ -325,7 +325,7 @@ def _read_log(
     source: Source,
 ) -> tuple[dict[str, str | None], list[str | None], dict[str, list[list[Any]]]]:
     """Read the sessions of a log with their topics, the current queries, and rows by element."""
-    names: dict[str, str | None] = {}
+    topic_of: dict[str, str | None] = {}
     current_queries: list[str | None] = []
     rows: dict[str, list[list[Any]]] = {"query": [], "result": [], "click": []}
     keys: set[object] = set()
@@ -343,12 +343,12 @@ def _read_log(
                 case "session":
                     name = _read_attribute(element, "num")
                     check_new(element, "session", name)
-                    names[name], query, session = None, 0, session + 1
+                    topic_of[name], query, session = None, 0, session + 1
                     current_queries.append(None)
                 case _ if session < 0:
                     continue
                 case "topic" if parent == "session":
-                    names[name] = element.attributes.get("num", "").strip() or None
+                    topic_of[name] = element.attributes.get("num", "").strip() or None
                 case "interaction":
                     number = element.attributes.get("num", str(query + 1))
                     query = _parse_element_number(element, number, "query number")
@@ -375,13 +375,13 @@ def _read_log(
                     has_rank = texts["rank"] != ""
                     rank = _parse_element_number(element, texts["rank"], "rank") if has_rank else 0
                     rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
-        if not names:
+        if not topic_of:
             raise InputError("expected at least one session, got none")
-    return names, current_queries, rows
+    return topic_of, current_queries, rows
 
 
 def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
-    names, current_queries, rows = _read_log(source)
+    log_topics, current_queries, rows = _read_log(source)
     topic_of = {} if topics is None else read_session_topics(topics)
     queries = pl.DataFrame(rows["query"], QUERY_SCHEMA, orient="row")
     results = pl.DataFrame(rows["result"], RESULT_SCHEMA, orient="row")
@@ -392,8 +392,8 @@ def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
     clicks = clicks.join(best_ranks, on=keys, how="left", maintain_order="left")
     clicks = clicks.with_columns(rank=pl.coalesce("rank", "best_rank"))
     return _make_sessions(
-        names=[*names],
-        topics=[topic_of.get(*pair) for pair in names.items()],
+        names=[*log_topics],
+        topics=[topic_of.get(*pair) for pair in log_topics.items()],
         systems=[DEFAULT_SYSTEM],
         current_queries=current_queries,
         frames=[queries, results, clicks],
@@ -418,10 +418,8 @@ def _warn_of_order(
     rises = sorted_results.filter(score_change > 0)
     if "rank" in columns and rises.height:
         contradictions = inflect(rises.height, "contradiction")
-        warn(
-            f"{source}: ranks contradict the scores ({contradictions}); results of sessions are"
-            " ordered by rank"
-        )
+        effect = "results of sessions are ordered by rank"
+        warn(f"{source}: ranks contradict the scores ({contradictions}); {effect}")
     elif "rank" not in columns:
         has_falls = sorted_results.select((score_change < 0).any()).item()
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
@@ -463,8 +461,8 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     if "time" in table.names:
         _warn_of_times(frame, keys, source)
     if keys.select("system", "session", "number").is_duplicated().any():
-        got = "got the same number with and without leading zeros"
-        raise InputError(f"query numbers must be distinct, {got}", source=source)
+        reason = "query numbers must be distinct, got the same with and without leading zeros"
+        raise InputError(reason, source=source)
     if (first_number := min(keys["number"])) > 1:
         warn(
             f"{source}: query numbers must be positions in the session, but the lowest is"
@@ -479,18 +477,13 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     is_first = mask_first_occurrences(results, *RESULT_KEY)
     repeat_rows = (~is_first).arg_true()
     if len(repeat_rows) and on_duplicate == "first":
-        warn(
-            f"{source}: {inflect(len(repeat_rows), 'result')} excluded: an earlier result of the"
-            " list has the same rank"
-        )
+        subject = inflect(len(repeat_rows), "result")
+        warn(f"{source}: {subject} excluded: an earlier result of the list has the same rank")
         results = results.filter(is_first)
     elif len(repeat_rows):
         row = results.row(int(repeat_rows[0]), named=True)
-        raise InputError(
-            f"rank {row['rank']} occurs twice in query {row['query']} of session"
-            f" {quote(names[row['session']])}",
-            source=source,
-        )
+        query = f"query {row['query']} of session {quote(names[row['session']])}"
+        raise InputError(f"rank {row['rank']} occurs twice in {query}", source=source)
     queries = results.select(LIST_KEY).unique(maintain_order=True)
     queries = queries.with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64))
     return _make_sessions(
@@ -572,9 +565,9 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other_doc).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other_doc & has_rank & frame["rank"].is_not_null()).sum()):
-            n_clicks = inflect(n_moved, "click")
+            subject = inflect(n_moved, "click")
             reason = "counted at the rank of the document, which differs from the rank of the click"
-            warn(f"{table.source}: {n_clicks} {reason}")
+            warn(f"{table.source}: {subject} {reason}")
     return frame
 
 

@@ -130,8 +130,8 @@ def test_mistakes_and_edges() -> None:
     unknown = make_log(first.pages, first.results)
     persistence = cf.online.rbp_persistence
     check_refused(
-        (lambda: persistence(first), "persistence cannot be estimated"),
-        (lambda: persistence(silent), "persistence cannot be estimated"),
+        (lambda: persistence(first), "expected a page with several results and a click"),
+        (lambda: persistence(silent), "expected a page with several results and a click"),
         (lambda: persistence(unknown), "requires clicks"),
         (lambda: persistence(one, unit="session"), "session"),
         (lambda: persistence(some_log(), model=trained("PBM")), "read from rank to rank"),

@@ -90,6 +90,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: size(), "lift|units"),
         (lambda: size(lift=0.1, units=50, power=0.8), "lift|units"),
         (lambda: size(units=3), "units"),
+        (lambda: size(units=100.5), "units must be an integer from 4"),  # type: ignore[arg-type]
         (lambda: size(lift=0), "lift"),
         (lambda: size(lift=1e-9), "units"),
     ],

@@ -200,7 +200,7 @@ def test_plans_are_tables_whatever_numbers_are_given(odd: Any) -> None:
     try:
         found = experiment_size(mean=1, deviation=1, **odd)
     except PolicyError as error:
-        assert "units must be from 4 to 1,000,000,000,000, got" in str(error)
+        assert "units must be an integer from 4 to 1,000,000,000,000, got" in str(error)
     else:
         assert found.to_pandas()["lift"].dtype == float
 

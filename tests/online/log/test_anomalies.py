@@ -47,7 +47,7 @@ def test_pages_twice() -> None:
 
 def test_clicks_before_their_page() -> None:
     clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
-    with pytest.raises(InputError, match="got a click earlier than page 'q'"):
+    with pytest.raises(InputError, match="got a click before page 'q'"):
         cf.online.read_log(PAGES, RESULTS, clicks)
     log = log_of(PAGES, RESULTS, clicks)
     assert log.clicks["time"].is_null().to_list() == [False, True]

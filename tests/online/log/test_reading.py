@@ -186,7 +186,7 @@ def test_cells_that_a_reader_shows_stay_short_and_plain(tmp_path: Path) -> None:
 
 
 def test_what_is_no_log(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has neither pages.csv"):
+    with pytest.raises(InputError, match="expected a file of pages"):
         cf.online.read_log(tmp_path)
     with pytest.raises(InputError, match="cannot be combined with a table of clicks"):
         cf.online.read_log(text(tmp_path / "log.xml", "<a/>"), clicks=CLICKS)

@@ -42,7 +42,7 @@ BAD_FILES = {
         ("page,rank,doc,propensity\n1,1,a,inf\n", "results.csv:2: propensity 'inf'"),
     ],
     "clicks.csv": [
-        ("page,rank,time\n2,1,2026-01-01T10:59:59Z\n", "clicks.csv:2: expected clicks later"),
+        ("page,rank,time\n2,1,2026-01-01T10:59:59Z\n", "clicks.csv:2: expected no click before"),
         ("page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is not a time"),
         ("page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is not a time"),
         ("page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is not a number of seconds"),
@@ -161,7 +161,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: read_log(PAGES, CLICKED, RESULTS), "seems to be the table of results"),
     ],
     "clicks": [
-        (lambda: with_clicks(page=["q"], rank=[1], time=[199.9]), "earlier than page 'q'"),
+        (lambda: with_clicks(page=["q"], rank=[1], time=[199.9]), "before page 'q'"),
         *[
             (
                 lambda clicks=clicks: with_clicks(**clicks),

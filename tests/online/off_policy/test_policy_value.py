@@ -371,7 +371,7 @@ def test_what_was_never_shown_is_told() -> None:
     run = cf.read_run({"q1": {"a": 2.0, "new": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
     made = policy_value(shuffled_log(), run)
     assert made.unseen == pytest.approx(1 / 4)
-    assert any("25.0% of the results of the policy" in said for said in made.warnings)
+    assert any("25.0% of the actions of the policy" in said for said in made.warnings)
     short = policy_value(shuffled_log(), cf.read_run({"q1": {"a": 2.0, "b": 1.0}}))
     assert any("2 lists of queries" in said for said in short.warnings)
 
@@ -428,11 +428,11 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: with_options(depends="all"), "unknown depends 'all'; expected one of:"),
         (lambda: with_options(clip=0), "clip must be a number above 0"),
         (lambda: with_options("PI"), "the estimator PI requires candidates"),
-        (lambda: with_options("PI", UNEVEN, candidates=2), "PI requires uniform lists"),
+        (lambda: with_options("PI", UNEVEN, candidates=2), "PI requires propensities of 1"),
         (lambda: policy_value(ROWS, TARGET, has_repeats=True), "require the estimator PI"),
         (
             lambda: with_options("PI", candidates=2, depends="list"),
-            "requires candidates, and depends",
+            "requires candidates and depends",
         ),
         (
             lambda: with_options("DM", EXPECTED, clip=2),

@@ -162,8 +162,8 @@ def tabulate_parameters(models: Iterable[ClickModel]) -> pl.DataFrame:
             texts = {key: pl.col(key).cast(pl.String).fill_null("unjudged") for key in names}
             keys = [pl.format(f"{key} {{}}", text) for key, text in texts.items()]
             key_text = pl.concat_str(keys, separator=", ") if keys else pl.lit("")
-            texts = {"model": pl.lit(str(model.model)), "parameter": pl.lit(parameter)}
-            labels = {**texts, "key": key_text}
+            labels = {"model": pl.lit(str(model.model)), "parameter": pl.lit(parameter)}
+            labels |= {"key": key_text}
             frames.append(frame.select(*value_columns, **labels).select(*labels, *value_columns))
     return pl.concat(frames)
 
@@ -354,7 +354,7 @@ def perplexity_gain(
         sums[k] = sum_by_query(_take_log(probability)[pages.index_results(page, rank)])
 
     def compute_gains(log_sums: Floats, n_pages: Floats) -> tuple[Floats, Floats]:
-        """Compute the gain of the mean, and by rank; ranks without pages are ignored."""
+        """Compute the gain of mean perplexities and of each rank with pages (else NaN)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             perplexities = np.where(n_pages > 0, np.exp(-log_sums / n_pages), np.nan)
             a, b = np.nanmean(perplexities, axis=-1)
@@ -432,19 +432,19 @@ def predict_relevance(
     judged = read_qrels(qrels).merge_subtopics()
     table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
-    missing: set[str] = set()
+    missing_queries: set[str] = set()
     for model in model_list:
         docs = model.estimate_document_relevance().join(table, on=["query", "doc"], how="inner")
         relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
         auc = compute_auc(relevance, is_relevant, np.ones(docs.height))
         run = model.as_run()
-        missing |= {*judged.topics} - {*run.topics}
+        missing_queries |= {*judged.topics} - {*run.topics}
         scores = evaluate(run, judged, list(measures), topics="intersection")
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
         rows.append({"model": label_model(model), "judged": docs.height, "AUC": auc, **means})
-    if missing:
-        queries = inflect(len(missing), "judged query")
-        warn(f"{queries} excluded: not in the log, such as {quote(min(missing))}")
+    if missing_queries:
+        subject = inflect(len(missing_queries), "judged query")
+        warn(f"{subject} excluded: not in the log, such as {quote(min(missing_queries))}")
     return pl.DataFrame(rows)
 
 

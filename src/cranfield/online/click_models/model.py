@@ -230,12 +230,11 @@ def extract_patterns(log: QueryLog, items: Items) -> Patterns:
 
 Values = Mapping[str, Floats]  # Values of each parameter, the last of which is for unseen items
 TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below the probabilities of a model
-MAX_TRIALS = 2.0**53  # Maximum number of clicks and trials, so that their products do not overflow
+MAX_TRIALS = 2.0**53  # Maximum number of trials; floats represent all integers up to it
 
 
-def sum_by(index: Indices, values: Any, size: int) -> Floats:
-    totals: Floats = np.bincount(index, values, size).astype(np.float64, copy=False)
-    return totals
+def sum_by_index(index: Indices, values: Any, size: int) -> Floats:
+    return np.asarray(np.bincount(index, values, size), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +292,7 @@ class PageModel(Spec):
         tallies = {}
         for name, counts in self.count_trials(pages).items():
             index = pages.index_values(self.variables[name])
-            tallies[name] = Tally(*(sum_by(index, count, sizes[name]) for count in counts))
+            tallies[name] = Tally(*(sum_by_index(index, count, sizes[name]) for count in counts))
         return tallies, np.empty(0)
 
     def start_state(self, n_pages: int) -> Any:
@@ -391,8 +390,8 @@ class EMModel(PageModel):
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.count_values(pages.items.size, pages.n_ranks)
-        fixed = self.get_fixed_values()
-        values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
+        fixed_values = self.get_fixed_values()
+        values = {name: np.full(n + 1, fixed_values.get(name, 0.5)) for name, n in sizes.items()}
         expect = self.make_expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
@@ -480,7 +479,8 @@ def read_fields(path: str | PathLike[str]) -> dict[str, Any]:
 def _parse_fields(fields: Any) -> dict[str, Any]:
     if fields["kind"] != FILE_KIND:
         raise PolicyError(f"kind must be {FILE_KIND!r}, got {quote(fields['kind'])}")
-    check_integer("version", fields["version"], FILE_VERSION, FILE_VERSION)
+    if (version := fields["version"]) is True or version != FILE_VERSION:
+        raise PolicyError(f"version must be {FILE_VERSION}, got {quote(version)}")
     model, tied = parse_model(fields["model"]), fields["tied"]
     if tied not in (None, "grade"):
         raise PolicyError(f"tied must be null or 'grade', got {quote(tied)}")
@@ -507,9 +507,11 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
             raise PolicyError(f"{reason}, got {shapes}")
         # Expected counts have rounding errors.
         is_possible = (tally.hits >= 0) & (tally.hits <= tally.trials * (1 + 1e-9) + 1e-9)
-        if not (is_possible & (tally.trials <= MAX_TRIALS)).all():
-            reason = "hits must be from 0 to the number of trials, which is at most 2^53"
-            raise PolicyError(f"{name}: {reason}")
+        is_valid = is_possible & (tally.trials <= MAX_TRIALS)
+        if not is_valid.all():
+            k = int(is_valid.argmin())
+            got = f"{tally.hits[k]:g} hits in {tally.trials[k]:g} trials"
+            raise PolicyError(f"{name} must have 0 <= hits <= trials <= 2^53, got {got}")
         tallies[name] = tally
     objective = as_numbers(fields["objective"], "objective")
     if objective.ndim != 1 or not np.isfinite(objective).all():

@@ -26,7 +26,7 @@ from cranfield.online.click_models.model import (
     Values,
     compute_cell_index,
     select_values,
-    sum_by,
+    sum_by_index,
 )
 
 Counts = dict[str, tuple[Floats, Floats]]
@@ -89,19 +89,19 @@ class ExaminationModel(EMModel):
         keys = pages.codes * n_cells + pages.index_values(self.variables["examination"])
         distinct_keys, groups = np.unique(keys, return_inverse=True)
         item, cell = distinct_keys // n_cells, distinct_keys % n_cells
-        clicks = sum_by(groups, pages.result_weights * pages.clicks, distinct_keys.size)
-        non_clicks = sum_by(groups, pages.result_weights, distinct_keys.size) - clicks
+        clicks = sum_by_index(groups, pages.result_weights * pages.clicks, distinct_keys.size)
+        non_clicks = sum_by_index(groups, pages.result_weights, distinct_keys.size) - clicks
         impressions = clicks + non_clicks
-        item_trials = sum_by(item, impressions, n_items)
-        cell_trials = sum_by(cell, impressions, n_cells)
+        item_trials = sum_by_index(item, impressions, n_items)
+        cell_trials = sum_by_index(cell, impressions, n_cells)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             a, x = values["attractiveness"][item], values["examination"][cell]
             click = a * x
             no_click = 1 - click
             scale = non_clicks / np.maximum(no_click, TINY)
-            attractions = sum_by(item, clicks + scale * (a - click), n_items)
-            examinations = sum_by(cell, clicks + scale * (x - click), n_cells)
+            attractions = sum_by_index(item, clicks + scale * (a - click), n_items)
+            examinations = sum_by_index(cell, clicks + scale * (x - click), n_cells)
             log_likelihood = clicks @ np.log(np.maximum(click, TINY))
             log_likelihood += non_clicks @ np.log(np.maximum(no_click, TINY))
             tallies = {"attractiveness": Tally(attractions, item_trials)}
@@ -133,7 +133,7 @@ class UBM(ExaminationModel):
 
     The marginal probability of a click is a sum over all possible last clicks. Ranks below the
     longest training page have the examination probability of its last rank, at the same distance
-    from the last click.
+    from the last click, or after a click at the first rank if that page is shorter.
     """
 
     name = "UBM"
@@ -212,8 +212,8 @@ def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continu
         e = e[: rows.stop - rows.start]
         examined[rows] = e
         click = e * a[rows]
-        unclicked = t1 * (e - click) / np.maximum(1 - click, TINY)
-        e = np.where(clicks[rows], after_click[rows], unclicked)
+        after_no_click = t1 * (e - click) / np.maximum(1 - click, TINY)
+        e = np.where(clicks[rows], after_click[rows], after_no_click)
     b = np.ones(len(pages))
     for rows in reversed(pages.slices):
         current = b[: rows.stop - rows.start]
@@ -388,15 +388,15 @@ class DynamicModel(EMModel, CascadeModel):
 
     def make_expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.result_weights
-        impressions = sum_by(pages.codes, weight, n_items)
-        clicks = sum_by(pages.codes, weight * pages.clicks, n_items)
+        impressions = sum_by_index(pages.codes, weight, n_items)
+        clicks = sum_by_index(pages.codes, weight * pages.clicks, n_items)
         # Continuation cannot be observed at the last rank of a page.
         inner_weight = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
 
         def expect(values: Values) -> tuple[Tallies, float]:
             states = self.compute_posterior(values, pages)
-            attracted = sum_by(pages.codes, weight * states.attracted, n_items)
-            satisfied = sum_by(pages.codes, weight * states.satisfied, n_items)
+            attracted = sum_by_index(pages.codes, weight * states.attracted, n_items)
+            satisfied = sum_by_index(pages.codes, weight * states.satisfied, n_items)
             unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
             cases = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
             tallies = {"attractiveness": Tally(attracted, impressions)}

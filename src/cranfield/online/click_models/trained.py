@@ -334,8 +334,8 @@ class ClickModel(Result):
             reason = UNSUPPORTED_NAMES.get(f"rr{name}", default_reason)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
         if self.items.tied != "grade":
-            remedy = "use train(..., tied='grade')"
-            raise PolicyError(f"a measure requires a model tied by grade; {remedy}")
+            reason = "a measure requires a model tied by grade, got a model by document"
+            raise PolicyError(f"{reason}; use train(..., tied='grade')")
         if self.model.depends_on_rank and options.get("cutoff") is None:
             options["cutoff"] = self.n_ranks
         max_rank = min(self.n_ranks, options.get("cutoff") or self.n_ranks)

@@ -87,8 +87,8 @@ class AATests(Result):
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
     def heading(self) -> list[str]:
-        tests = inflect(self.pvalues.shape[1], "simulated A/A test")
-        return [f"{tests} on {inflect(self.n_units, self.unit)}, alpha {self.alpha:g}"]
+        subject = inflect(self.pvalues.shape[1], "simulated A/A test")
+        return [f"{subject} on {inflect(self.n_units, self.unit)}, alpha {self.alpha:g}"]
 
 
 def simulate_aa_tests(

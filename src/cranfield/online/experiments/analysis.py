@@ -177,9 +177,9 @@ def analyse_experiment(
     with all permutations if there are at most 50,000; see the attribute `tests`. The interval of
     the lift, the difference relative to the mean of the control, is computed on the log scale, or
     by the method `linear` or `fieller`. A covariate from before the experiment adjusts a mean
-    (CUPED).
-    By default, results are withheld if the numbers of units are not as planned: a sample ratio
-    mismatch at p < .0005 overall, or, after Holm's correction, on a day or at a level of a segment.
+    (CUPED). By default, results are withheld if the numbers of units are not as planned: a sample
+    ratio mismatch at p < .0005 overall, or, after Holm's correction, on a day or at a level of a
+    segment.
 
     Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
     skewness, Boos and Hughes-Oliver (2000) and Kohavi et al. (2014); on permutations, Janssen
@@ -350,9 +350,7 @@ def analyse_units(
     has_mismatch = ratio_test.is_mismatch or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
     by_arm, metric_columns = units.compute_moments(), units.metric_columns
-    arm_means = {
-        name: estimate_arms(by_arm, c, options.theta) for name, c in metric_columns.items()
-    }
+    arm_means = {k: estimate_arms(by_arm, c, options.theta) for k, c in metric_columns.items()}
     if options.oec is not None:
         arm_means[OEC] = combine_metrics(by_arm, arm_means, metrics, options.oec)
     rows, looks = compare_variants(units, arm_means, metrics, by_arm.pool(), options)

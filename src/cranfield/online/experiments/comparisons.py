@@ -139,7 +139,7 @@ class PermutationTest:
 
 @dataclass(frozen=True)
 class ExperimentOptions:
-    """ExperimentOptions of :func:`analyse_experiment`."""
+    """Options of :func:`analyse_experiment`."""
 
     theta: str
     lift: str

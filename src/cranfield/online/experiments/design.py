@@ -22,6 +22,7 @@ from cranfield.base.errors import (
     CranfieldError,
     PolicyError,
     check_choice,
+    check_integer,
     check_list,
     check_number,
     quote,
@@ -309,8 +310,9 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        Columns `check`, `statistic`, `df` and `p`; `statistic` and `p` are NaN if an experiment has
-        no unit, and for a pair of experiments if a variant has no unit that is in both.
+        Columns `check`, `statistic`, `df` and `p`; `statistic` and `p` are NaN without units; for
+        the weights, if no unit is in the experiment; and for a pair, if a variant has no unit that
+        is in both experiments.
 
     Examples
     --------
@@ -324,13 +326,13 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     assigned_variants = [experiment.assign(ids) for experiment in experiments]
     for experiment, variants in zip(experiments, assigned_variants, strict=True):
         bins = (experiment.hash_values(ids) * BINS).astype(np.intp).clip(0, BINS - 1)
-        uniform = np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS)
+        tests = {"uniform": (np.bincount(bins, minlength=BINS), np.full(BINS, 1 / BINS))}
         sizes = np.array([(variants == name).sum() for name in experiment.variants])
-        weights = sizes, _get_proportions(experiment)
-        for name, (counts, proportions) in {"uniform": uniform, "weights": weights}.items():
-            test = compute_chi_square(counts, proportions / proportions.sum())
-            statistic, pvalue = map(float, test)
-            rows.append((f"{experiment.name}: {name}", statistic, proportions.size - 1, pvalue))
+        tests["weights"] = sizes, _get_proportions(experiment)
+        for name, (counts, weights) in tests.items():
+            proportions = weights / weights.sum()
+            statistic, pvalue = map(float, compute_chi_square(counts, proportions))
+            rows.append((f"{experiment.name}: {name}", statistic, weights.size - 1, pvalue))
     assignments = zip(experiments, assigned_variants, strict=True)
     for (first, variants), (second, other_variants) in combinations(assignments, 2):
         cells = [
@@ -347,11 +349,11 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
 
 def compute_chi_square(counts: ArrayLike, proportions: Floats) -> tuple[Floats, Floats]:
     """Compute Pearson's chi-square statistics and p-values for counts of shape (..., variants)."""
-    observed = np.asarray(counts, dtype=np.float64)
-    expected = observed.sum(axis=-1, keepdims=True) * proportions
+    observed_counts = np.asarray(counts, dtype=np.float64)
+    expected_counts = observed_counts.sum(axis=-1, keepdims=True) * proportions
     with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = np.asarray(((observed - expected) ** 2 / expected).sum(axis=-1))
-    return statistic, np.asarray(chdtrc(proportions.size - 1, statistic))
+        statistic = ((observed_counts - expected_counts) ** 2 / expected_counts).sum(axis=-1)
+    return np.asarray(statistic), np.asarray(chdtrc(proportions.size - 1, statistic))
 
 
 MAX_EXPERIMENT_UNITS = 10**12  # Maximum number of units of an experiment
@@ -404,13 +406,13 @@ class ExperimentSize(Result):
 
     def heading(self) -> list[str]:
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
-        units = f"{self.units:,} units ({self.n_control_units:,} in the control){days}"
+        size = f"{self.units:,} units ({self.n_control_units:,} in the control){days}"
         test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
         # The rule of thumb is for variants of equal size and this two-sided test.
         has_equal_sizes = abs(self.units - 2 * self.n_control_units) <= 1
         has_rule = has_equal_sizes and self.alpha == 0.05 and self.alternative == "two-sided"
         rule = f"; rule of thumb for power 0.8: {self.rule:,.0f} units" if has_rule else ""
-        return [f"{units}: a lift of {self.lift:.4g} is detected with {test}{rule}"]
+        return [f"{size}: a lift of {self.lift:.4g} is detected with {test}{rule}"]
 
 
 def experiment_size(
@@ -484,12 +486,14 @@ def experiment_size(
     if n_set != 2:
         expected = "expected exactly two of lift, units and power"
         raise PolicyError(f"{expected}, got {n_set}; the third is computed")
-    for name, value in (("mean", mean), ("lift", 0 if lift is None else lift)):
+    for name, value in (("mean", mean), ("lift", 1 if lift is None else lift)):
         check_number(name, value)
-    check_positive(mean=abs(mean), deviation=deviation)
+        if not value and (name == "mean" or units is None):
+            raise PolicyError(f"{name} must not be 0, got {value:g}")
+    check_positive(deviation=deviation)
     check_number("correlation", correlation)
     if not -1 < correlation < 1:
-        raise PolicyError(f"correlation must be between -1 and 1, got {correlation:g}")
+        raise PolicyError(f"correlation must be above -1 and below 1, got {correlation:g}")
     if daily is not None:
         check_positive(daily=daily)
     residual_deviation = deviation * np.sqrt(1 - correlation**2)
@@ -501,12 +505,11 @@ def experiment_size(
         parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
         return float(compute_t_test_power(*parameters, alpha, alternative))
 
+    if units is not None:
+        check_integer("units", units, 4, MAX_EXPERIMENT_UNITS)
     if units is None:
         min_power, effect = power or 0.0, lift or 0.0
-        check_positive(lift=abs(effect))
         units = _find_smallest_size(lambda n_units: compute_power(n_units, effect) >= min_power)
-    elif not 4 <= units <= MAX_EXPERIMENT_UNITS:
-        raise PolicyError(f"units must be from 4 to {MAX_EXPERIMENT_UNITS:,}, got {units:,}")
     elif lift is None:
         min_power, n_units = power or 0.0, units
         if min_power <= compute_power(units, 0.0):

@@ -178,7 +178,7 @@ def read_metrics(metrics: Any) -> dict[str, Metric]:
             for m in metric_list
         }
     if not isinstance(metrics, Mapping) or not metrics:
-        expected = "metrics must be columns, or a mapping to columns"
+        expected = "metrics must be one or more columns, or a mapping of names to columns"
         raise PolicyError(f"{expected}, got {quote(metrics)}")
     items = metrics.items()
     return {str(k): item if isinstance(item, Metric) else Metric(item) for k, item in items}
@@ -531,7 +531,7 @@ def always_valid_inference(
         Number of units of both variants so far, at each look.
     method
         `CS(tuned=5000)`: asymptotic confidence sequence, narrowest near that number of units; or
-        `mSPRT(tau=0.1)`: mixture test with the expected standard deviation of differences.
+        `mSPRT(tau=0.1)`: mixture test with the assumed standard deviation of the true difference.
         The method must be chosen before the first look.
     alpha
         Significance level, over all looks.

@@ -122,9 +122,9 @@ def sample_ratio(
     check_choice("method", method, METHODS)
     weights = check_weights(list(counts) if weights is None else weights)
     counts = {str(name): count for name, count in counts.items()}
-    if unlisted := [name for name in counts if name not in weights]:
-        missing = sanitise(", ".join(map(repr, unlisted[:5])))
-        raise PolicyError(f"weights must name every variant; missing: {missing}")
+    if unlisted_names := [name for name in counts if name not in weights]:
+        names = sanitise(", ".join(map(repr, unlisted_names[:5])))
+        raise PolicyError(f"weights must name every variant; missing: {names}")
     for count in counts.values():
         check_integer("the number of units of a variant", count, 0, MAX_UNITS)
     sizes = np.array([counts.get(name, 0) for name in weights], dtype=np.intp)
@@ -139,8 +139,8 @@ def sample_ratio(
         units = zip(sizes, proportions, strict=True)
         pvalues = [float(compute_binomial_pvalues(n, total - n, probability=p)) for n, p in units]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
-    expected = proportions * total
-    columns = [[*weights], sizes, expected, sizes / total, expected / total]
+    expected_sizes = proportions * total
+    columns = [[*weights], sizes, expected_sizes, sizes / total, expected_sizes / total]
     rows = pl.DataFrame(dict(zip(SampleRatio.columns, columns, strict=True)))
     return SampleRatio(rows, "exact" if is_exact else "chi-square", statistic, pvalue)
 
@@ -214,7 +214,7 @@ class ExperimentReport(Result):
         The tables of these names; the last three are None if they were not requested, or if the
         report `is_stopped`.
     options
-        ExperimentOptions of the analysis; `resamples` is 0 if no resamples were drawn, and `theta`
+        Options of the analysis; `resamples` is 0 if no resamples were drawn, and `theta`
         empty without a covariate.
     is_stopped
         Whether results are withheld because of a sample ratio mismatch.
@@ -240,10 +240,7 @@ class ExperimentReport(Result):
             "by": Column("Day or segment.", key=True),
             "level": Column("Day, or value of the segment, such as `mobile`.", key=True),
             "units": Column("Number of units."),
-            "p": Column(
-                "p-value of the test of the sample ratio; NaN if there are too few units.",
-                pvalue=True,
-            ),
+            "p": Column("p-value of the sample ratio test; NaN for too few units.", pvalue=True),
             "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),
         },
         "segments": {
@@ -373,9 +370,8 @@ class ExperimentReport(Result):
         """
         has_margin = np.array([[margin is not None] for margin in self.margins])
         may_be_loss = np.isin(self._reshape("verdict"), ("worse", "undecided"))
-        return np.asarray(
-            has_margin & may_be_loss & ~(self.noninferiority_pvalues <= self.alpha / 2)
-        )
+        is_within = self.noninferiority_pvalues <= self.alpha / 2
+        return np.asarray(has_margin & may_be_loss & ~is_within)
 
     def describe_margins(self) -> list[str]:
         """Return lines on each margin: its null hypothesis, and losses beyond or within it."""
@@ -389,12 +385,12 @@ class ExperimentReport(Result):
                     f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
                     f" level {self.alpha / 2:g}"
                 )
-                variants: dict[str, list[str]] = {}
+                names_by_remark: dict[str, list[str]] = {}
                 for j, variant in enumerate(self.variants[1:]):
                     if remark := describe_loss(self, k, j, loss):
                         worse = "worse, " if self.verdicts[k][j] == "worse" else ""
-                        variants.setdefault(f"{worse}{remark}", []).append(sanitise(variant))
-                for remark, names in variants.items():
+                        names_by_remark.setdefault(f"{worse}{remark}", []).append(sanitise(variant))
+                for remark, names in names_by_remark.items():
                     lines.append(f"{sanitise(name)} of {', '.join(names)}: {remark}")
         return lines
 
@@ -409,14 +405,14 @@ class ExperimentReport(Result):
 
     def describe_methods(self) -> list[str]:
         """Return one sentence per test, with its metrics if there are several tests."""
-        metrics: dict[str, dict[str, None]] = {}
+        labels_by_test: dict[str, dict[str, None]] = {}
         for name, tests in zip(self.metrics, self.tests, strict=True):
             for variant, test in zip(self.variants[1:], tests, strict=True):
                 label = name if len({*tests}) == 1 else f"{name} of {variant}"
-                metrics.setdefault(test, {})[sanitise(label)] = None
+                labels_by_test.setdefault(test, {})[sanitise(label)] = None
         sentences = []
         scope = f"{self.interval_scope} ".lstrip()
-        for test, labels in metrics.items():
+        for test, labels in labels_by_test.items():
             resamples = inflect(self.resamples, test.replace("bootstrap", "resample"))
             sampling = f"({resamples}, seed {self.seed})"
             method = {
@@ -429,7 +425,7 @@ class ExperimentReport(Result):
             lift = LIFT_METHOD_TEXTS["fieller" if "permutation" in test else self.options.lift]
             basis = "by percentiles" if test == "bootstrap" else f"intervals of lifts {lift}"
             intervals = f"{scope}{100 * (1 - self.alpha):.4g}% confidence intervals, {basis}"
-            metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
+            metric_list = f": {', '.join(labels)}" if len(labels_by_test) > 1 else ""
             sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")
         return sentences
 

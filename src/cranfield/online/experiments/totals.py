@@ -42,27 +42,27 @@ _UNKNOWN_SKEWNESS = (
 class _Totals(Units):
     """Units with moments by variant instead of values."""
 
-    by_variant: Moments
+    moments_by_variant: Moments
 
     @property
     def counts(self) -> dict[str, int]:
-        return dict(zip(self.variants, map(int, self.by_variant.count), strict=True))
+        return dict(zip(self.variants, map(int, self.moments_by_variant.count), strict=True))
 
     def compute_moments(self) -> Moments:
-        return self.by_variant
+        return self.moments_by_variant
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:
         """Compute the pooled skewness of values 0 and 1 in two variants; 0 if it is unknown."""
         if not self.is_proportion(next(iter(self.metric_columns.values()))):
             return 0.0
-        moments = self.by_variant
+        moments = self.moments_by_variant
         rate = np.average(moments.mean[[0, treatment], 1], weights=moments.count[[0, treatment]])
         deviation = np.sqrt(rate * (1 - rate))
         return float((1 - 2 * rate) / deviation) if deviation > 0 else 0.0
 
     def is_proportion(self, metric: MetricColumns) -> bool:
         """Return whether all values are 0 or 1, that is, sum and sum of squares are equal."""
-        moments, column = self.by_variant, metric.numerator
+        moments, column = self.moments_by_variant, metric.numerator
         mean, scatter = moments.mean[:, column], moments.scatter[:, column, column]
         return bool(np.allclose(scatter, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
 
@@ -146,7 +146,7 @@ def analyse_totals(
             variant_codes=np.empty(0, dtype=np.intp),
             columns=np.empty((0, 2)),
             notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
-            by_variant=_convert_to_moments([totals[variant] for variant in variants]),
+            moments_by_variant=_convert_to_moments([totals[variant] for variant in variants]),
             **unit_fields,
         )
     options: Any = {
@@ -188,18 +188,18 @@ def parse_totals(text: str) -> dict[str, Total]:
 def _check_totals(totals: Any) -> dict[str, Total]:
     if not isinstance(totals, Mapping) or len(totals) < 2:
         raise PolicyError(f"expected totals of two or more variants, got {quote(totals)}")
-    sizes = {len(total) for total in totals.values()}
-    if sizes not in ({2}, {3}):
+    lengths = {len(total) for total in totals.values()}
+    if lengths not in ({2}, {3}):
         expected = "expected (successes, units), or (sum, sum of squares, units), for each variant"
         raise PolicyError(f"{expected}, got {list_some(map(repr, totals.values()), 3)}")
     for name, total in totals.items():
         n_units = total[-1]
         if not np.isfinite(total).all() or n_units != int(n_units) or n_units < 2:
-            expected = "expected finite totals of 2 or more units"
+            expected = "expected finite totals and an integer number of units >= 2"
             raise PolicyError(f"variant {quote(name)}: {expected}, got {total}")
         if len(total) == 2 and (total[0] != int(total[0]) or not 0 <= total[0] <= n_units):
-            expected = f"expected successes from 0 to {n_units:g}, got {total[0]:g}"
-            raise PolicyError(f"variant {quote(name)}: {expected}")
+            expected = f"successes must be an integer from 0 to {n_units:g}"
+            raise PolicyError(f"variant {quote(name)}: {expected}, got {total[0]:g}")
         if len(total) == 3 and total[1] * n_units < total[0] ** 2 * (1 - 1e-12):
             subject = f"the sum of squares of {n_units:g} values with the sum {total[0]:g}"
             reason = f"{subject} must be at least {total[0] ** 2 / n_units:g}, got {total[1]:g}"
@@ -214,6 +214,6 @@ def _convert_to_moments(totals: list[Total]) -> Moments:
     sums_of_squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
     mean = np.stack([np.ones(count.size), sums / count], axis=1)
     scatter = np.zeros((count.size, 2, 2))
-    squares = sums_of_squares - sums**2 / count
-    scatter[:, 1, 1] = np.where(squares <= ROUNDING * sums_of_squares, 0.0, squares)
+    deviations = sums_of_squares - sums**2 / count
+    scatter[:, 1, 1] = np.where(deviations <= ROUNDING * sums_of_squares, 0.0, deviations)
     return Moments(count, mean, scatter)

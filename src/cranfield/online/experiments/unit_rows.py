@@ -271,9 +271,9 @@ def warn_of_long_table(table: UnitTable, unit: str) -> None:
             values = list_some(map(quote, labels.unique(maintain_order=True)), 3)
             size = "one row" if is_complete else "at most one row"
             name = quote(table.names[column])
-            rows = f"each {unit} has {size} for each value of {name} ({values})"
+            note = f"each {unit} has {size} for each value of {name} ({values})"
             remedy = "if the values are metrics or periods, keep the rows of one value"
-            warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
+            warn(f"{table.source}: {note}, and these rows are summed; {remedy}")
 
 
 def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:

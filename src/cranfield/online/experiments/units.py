@@ -183,8 +183,8 @@ def read_units(
     levels = {name: _encode_levels(frame[name]) for name in segments}
     for name, (_, level_codes) in levels.items():
         if n_without := int((level_codes < 0).sum()):
-            rows = inflect(n_without, unit or "row")
-            notes.append(f"{rows} excluded from the levels of {name}: no value")
+            subject = inflect(n_without, unit or "row")
+            notes.append(f"{subject} excluded from the levels of {name}: no value")
     if time is not None:
         day_levels, day_notes = _encode_days(frame[TIME], time, source)
         levels |= {name: day_levels[name] for name in day_levels if name not in levels}
@@ -199,8 +199,8 @@ def _note_values(
 ) -> Iterator[str]:
     """Return notes on missing values, and on values of a ratio whose denominator is 0."""
     if n_missing := sum(frame[name].null_count() for name in names):
-        missing_values = inflect(n_missing, "missing value")
-        yield f"{missing_values} excluded from the means of their metrics"
+        subject = inflect(n_missing, "missing value")
+        yield f"{subject} excluded from the means of their metrics"
     for name, metric in metrics.items():
         value, divisor = metric.list_columns()[:2]
         is_contradiction = (pl.col(divisor) == 0) & (pl.col(value) != 0)
@@ -231,11 +231,11 @@ def _read_table(
     missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
-    name, ids = "table of units", [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
+    unit_columns = [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     file_columns = [FileColumn(name, kinds[name], None) for name in kinds if name != unit]
-    schema = Schema(name, (*file_columns, *ids), mapping=read_mapping_columns)
+    schema = Schema("table of units", (*file_columns, *unit_columns), mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
     spellings = [*map(fold_name, columns.names)]
@@ -260,11 +260,11 @@ def _read_table(
         warn_of_long_table(unit_table, unit)
         warn_of_repeated_rows(unit_table, unit)
         if n_without := table.frame[unit].null_count():
-            rows = inflect(n_without, "row")
+            subject = inflect(n_without, "row")
             if missing == "error":
-                problem = f"column {quote(unit)} has no value in {rows}"
+                problem = f"column {quote(unit)} has no value in {subject}"
                 raise InputError(f"{problem}; missing='drop' excludes them", source=table.source)
-            notes.append(f"{rows} excluded: no {unit}")
+            notes.append(f"{subject} excluded: no {unit}")
             table = replace(table, frame=table.frame.drop_nulls(unit))
     return table, unit, notes
 
@@ -274,9 +274,9 @@ def _check_uses(columns: list[str | None], labels: list[str | None], variant: st
     names = [name for name in columns if name is not None]
     label_names = [name for name in labels if name is not None]
     names += [name for name in label_names if name in {"", variant} or label_names.count(name) > 1]
-    if invalid := [name for name in names if not name or names.count(name) > 1]:
+    if invalid_names := [name for name in names if not name or names.count(name) > 1]:
         expected = "unit, variant, metric, segment and time must be different columns"
-        problem = f"{quote(invalid[0])} twice" if invalid[0] else "an empty name"
+        problem = f"{quote(invalid_names[0])} twice" if invalid_names[0] else "an empty name"
         raise PolicyError(f"{expected}, got {problem}")
 
 
@@ -370,9 +370,8 @@ def _sum_by_unit(
         (pl.col(labels).drop_nulls().n_unique() > 1).name.prefix("(several) "),
     )
     if units.height < table.frame.height:
-        rows = inflect(table.frame.height, "row")
-        count = inflect(units.height, "unit")
-        notes.append(f"{rows} summed by {unit}: {count}; for a mean over rows, use a ratio")
+        subject, size = inflect(table.frame.height, "row"), inflect(units.height, "unit")
+        notes.append(f"{subject} summed by {unit}: {size}; for a mean over rows, use a ratio")
         ids = table.frame[unit].cast(pl.String)
         placeholders = ids.filter(ids.str.to_lowercase().is_in([*NO_USER]))
         for name, n_rows in placeholders.value_counts(sort=True).rows():
@@ -395,15 +394,15 @@ def _note_mixed_units(
     """Return a note on excluded units in several variants; refuse a majority of such units."""
     if mixed_units.is_empty():
         return []
-    count = inflect(len(mixed_units), "unit")
+    subject = inflect(len(mixed_units), "unit")
     problem = f"in more than one variant, such as {quote(mixed_units[0])}"
     if mixed == "error":
-        raise InputError(f"{count} {problem}; mixed='drop' excludes such units", source=source)
+        raise InputError(f"{subject} {problem}; mixed='drop' excludes such units", source=source)
     if len(mixed_units) > n_units / 2:
         proportion = f"{len(mixed_units):,} of {inflect(n_units, 'unit')}"
         reason = f"unit must be the unit of randomisation, got {unit!r}: {proportion} {problem}"
         raise InputError(reason, source=source)
-    return [f"{count} excluded: in more than one variant"]
+    return [f"{subject} excluded: in more than one variant"]
 
 
 def order_variants(
@@ -412,9 +411,9 @@ def order_variants(
     """Return the variants, the control first; by default the one with a usual name of controls."""
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
-    if unlisted := [name for name in data_variants if name not in names]:
-        missing = quote(unlisted[0])
-        raise CranfieldError(f"{source}: weights must name every variant; missing: {missing}")
+    if unlisted_names := [name for name in data_variants if name not in names]:
+        reason = f"weights must name every variant; missing: {quote(unlisted_names[0])}"
+        raise CranfieldError(f"{source}: {reason}")
     if not names:
         raise CranfieldError(f"{source}: no unit has a variant")
     variant_list = list_some(names, 9)
@@ -429,9 +428,9 @@ def order_variants(
     if control not in names:
         raise PolicyError(f"unknown variant {quote(control)}; expected one of: {variant_list}")
     spellings = [name.casefold() for name in names]
-    case_variants = [name for name in names if spellings.count(name.casefold()) > 1]
-    if case_variants and variants is None:
-        pair = " and ".join(map(quote, case_variants[:2]))
+    similar_names = [name for name in names if spellings.count(name.casefold()) > 1]
+    if similar_names and variants is None:
+        pair = " and ".join(map(quote, similar_names[:2]))
         warn(f"{source}: {pair} differ only in case, and count as two variants")
     return (control, *(name for name in names if name != control))
 
@@ -525,10 +524,10 @@ def read_log_units(
             data.require("pages", "time", purpose="an analysis at several looks")
             first_times = data.pages.group_by(unit).agg(pl.col("time").min())
         data = sums_by_unit(data, texts.values(), unit=unit)
-    if missing := [text for text in texts.values() if text not in data.names]:
+    if missing_measures := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
-        measure = f"unknown measure {quote(missing[0])} in the sums by unit"
-        raise PolicyError(f"{measure}; expected one of: {names}")
+        problem = f"unknown measure {quote(missing_measures[0])} in the sums by unit"
+        raise PolicyError(f"{problem}; expected one of: {names}")
     if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
     sum_options: dict[str, Any] = {"control": control, "variants": variants}
@@ -596,9 +595,9 @@ def convert_sums_to_units(
     all_notes = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
         if table is not None and table.n_unassigned:
-            pages = inflect(table.n_unassigned, "page")
+            subject = inflect(table.n_unassigned, "page")
             proportion = table.n_unassigned / table.n_pages
-            all_notes.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
+            all_notes.append(f"{subject}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
         all_notes.append(f"{inflect(n_excluded, sums.kind)} excluded: no unique variant")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)

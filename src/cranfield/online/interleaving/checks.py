@@ -364,8 +364,8 @@ class Fidelity(TableResult):
 
     def heading(self) -> list[str]:
         cases = inflect(self.rows.height, "case")
-        counts = f"wins {self.wins}, loses {self.losses} and ties {self.ties}"
-        return [f"{self.method}: of {cases} the better ranker {counts}"]
+        result = f"wins {self.wins}, loses {self.losses} and ties {self.ties}"
+        return [f"{self.method}: of {cases} the better ranker {result}"]
 
     def facts(self) -> dict[str, Any]:
         return {"method": self.method, "wins": self.wins, "losses": self.losses, "ties": self.ties}

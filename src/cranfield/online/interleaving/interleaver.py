@@ -122,11 +122,11 @@ class Interleaver:
         check_integer("n", n, 0, _MAX_DRAWS)
         for name, value in (("seed", seed), ("first", first)):
             check_integer(name, value, 0)
-        topic = hash_name(self.topic)
+        topic_hash, width = hash_name(self.topic), self._lists.width
 
         def draw_rows(rows: slice) -> tuple[Indices, Indices]:
             start, size = first + rows.start, rows.stop - rows.start
-            return self._lists.draw(draw_uniforms(seed, start, size, self._lists.width, topic, 0))
+            return self._lists.draw(draw_uniforms(seed, start, size, width, topic_hash, 0))
 
         return _concatenate(map_in_threads(draw_rows, self._split_batches(n), jobs))
 
@@ -145,13 +145,14 @@ class Interleaver:
         check_list("keys", keys)
         check_integer("seed", seed, 0)
         names: list[Any] = list(keys)
-        topic = hash_name(self.topic)
-        if invalid := [name for name in names if not isinstance(name, str)]:
-            raise PolicyError(f"keys must be strings, got {quote(invalid[0])}")
-        draws = [make_named_stream(seed, name, topic).random(self._lists.width) for name in names]
-        rows = np.array(draws).reshape(len(names), self._lists.width)
+        topic_hash, width = hash_name(self.topic), self._lists.width
+        for name in names:
+            if not isinstance(name, str):
+                raise PolicyError(f"keys must be strings, got {quote(name)}")
+        draws = [make_named_stream(seed, name, topic_hash).random(width) for name in names]
+        uniforms = np.array(draws).reshape(len(names), width)
         batches = self._split_batches(len(names))
-        return _concatenate(self._lists.draw(rows[batch]) for batch in batches)
+        return _concatenate(self._lists.draw(uniforms[batch]) for batch in batches)
 
     def _split_batches(self, n_impressions: int) -> list[slice]:
         """Split impressions into batches, at least one, that fit in memory."""
@@ -235,7 +236,7 @@ class Interleaver:
             expected = f"clicks must be booleans of the shape of the lists, {codes.shape}"
             raise PolicyError(f"{expected}, got {is_clicked.dtype} of shape {is_clicked.shape}")
         if (is_clicked & (codes < 0)).any():
-            raise PolicyError("clicks must be on documents, got a click below the end of its list")
+            raise PolicyError("clicks must be on documents, got a click after the end of its list")
         if teams is None and self.method.has_team_credit:
             raise PolicyError(f"{self.method} requires teams, which are drawn with the lists")
         owners = np.full_like(codes, NOBODY)
@@ -326,10 +327,11 @@ def interleave(
         expected = f"topic must be a topic of the runs, got {quote(topic)}"
         raise PolicyError(f"{expected}; for all topics use interleave_runs")
     check_names(runs)
-    rankings = {}
+    rankings: dict[str, list[str]] = {run.name: [] for run in runs}
     for run in runs:
-        rows = run.restrict(run.codes == run.topics.index(topic)) if topic in run.topics else None
-        rankings[run.name] = [] if rows is None else rank_documents(rows, ties)[topic]
+        if topic in run.topics:
+            topic_run = run.restrict(run.codes == run.topics.index(topic))
+            rankings[run.name] = rank_documents(topic_run, ties)[topic]
     return Interleaver(method, encode_rankings(rankings), length, topic)
 
 
@@ -398,18 +400,18 @@ class InterleavedRuns(Mapping[str, Interleaver]):
     @property
     def lists(self) -> dict[str, dict[str, list[str]]]:
         """Rankings by topic and ranker, best document first, as :func:`preference` accepts them."""
-        lists: dict[str, dict[str, list[str]]] = {}
+        rankings_by_topic: dict[str, dict[str, list[str]]] = {}
         for topic, interleaver in self.items():
             docs, orders = interleaver.docs, interleaver.rankings.orders.tolist()
             rankings = [[str(docs[k]) for k in order if k >= 0] for order in orders]
-            lists[topic] = dict(zip(interleaver.rankers, rankings, strict=True))
-        return lists
+            rankings_by_topic[topic] = dict(zip(interleaver.rankers, rankings, strict=True))
+        return rankings_by_topic
 
     def __repr__(self) -> str:
         runs, topics = inflect(len(self.rankers), "run"), inflect(len(self), "topic")
         n_missing = len(self.missing_topics)
-        excluded = f", {inflect(n_missing, 'topic')} excluded" if n_missing else ""
-        return f"InterleavedRuns({self.method}: {runs}, {topics}{excluded})"
+        suffix = f", {inflect(n_missing, 'topic')} excluded" if n_missing else ""
+        return f"InterleavedRuns({self.method}: {runs}, {topics}{suffix})"
 
     def draw(
         self,
@@ -481,8 +483,8 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
         frames = map_in_threads(draw_group, groups, jobs)
         rows = pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *frames])
-        order = table.frame.select("page").with_row_index("row")
-        return rows.join(order, on="page").sort("row", "rank").drop("row")
+        page_rows = table.frame.select("page").with_row_index("row")
+        return rows.join(page_rows, on="page").sort("row", "rank").drop("row")
 
     def _make_frame(self, topic: str, pages: Sequence[str], draws: DrawnLists) -> pl.DataFrame:
         row, position = np.nonzero(draws.lists >= 0)
@@ -529,17 +531,17 @@ def interleave_runs(
     run_list = list(read_runs(runs))
     check_names(run_list)
     method = check_method(method, length, len(run_list))
-    orders = {run.name: rank_documents(run, ties) for run in run_list}
-    topics = dict.fromkeys(topic for order in orders.values() for topic in order)
-    shared_topics = [topic for topic in topics if all(topic in order for order in orders.values())]
+    run_rankings = {run.name: rank_documents(run, ties) for run in run_list}
+    topics = dict.fromkeys(topic for rankings in run_rankings.values() for topic in rankings)
+    shared_topics = [t for t in topics if all(t in rankings for rankings in run_rankings.values())]
     if not shared_topics:
         raise PolicyError("expected runs with at least one common topic, got none")
     interleavers = {}
     for topic in shared_topics:
-        rankings = encode_rankings({name: order[topic] for name, order in orders.items()})
-        interleavers[topic] = Interleaver(method, rankings, length, topic)
-    missing = tuple(topic for topic in topics if topic not in interleavers)
-    return InterleavedRuns(method, tuple(orders), missing, interleavers)
+        topic_rankings = {name: rankings[topic] for name, rankings in run_rankings.items()}
+        interleavers[topic] = Interleaver(method, encode_rankings(topic_rankings), length, topic)
+    missing_topics = tuple(topic for topic in topics if topic not in interleavers)
+    return InterleavedRuns(method, tuple(run_rankings), missing_topics, interleavers)
 
 
 def write_lists(rows: pl.DataFrame, path: str, format: str) -> None:

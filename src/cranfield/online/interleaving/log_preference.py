@@ -77,8 +77,8 @@ def weigh_clicks(
         if "censored" in rows.columns:
             is_unknown |= pl.col("censored") & ~is_satisfied
         if n_missing := rows.filter(is_unknown).height:
-            unknown = f"{inflect(n_missing, 'click')} with an unknown dwell time"
-            notes.append(f"{unknown} treated as not satisfied")
+            subject = f"{inflect(n_missing, 'click')} with an unknown dwell time"
+            notes.append(f"{subject} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
             log.require("clicks", "dwell", purpose="clicks weighted by dwell time")
@@ -271,9 +271,9 @@ def compute_method_credits(
     pair = _check_pair(names or rankers)
     values = np.zeros((log.pages.height, 2))
     for (query, method_name), rows in results.group_by("query", "method", maintain_order=True):
-        if missing := [name for name in pair if name not in lists[query]]:
+        if missing_names := [name for name in pair if name not in lists[query]]:
             expected = f"expected lists of {' and '.join(map(quote, pair))} for each query"
-            problem = f"got none of {quote(missing[0])} for query {quote(query)}"
+            problem = f"got none of {quote(missing_names[0])} for query {quote(query)}"
             raise PolicyError(f"{expected}, {problem}")
         pair_lists = {name: lists[query][name] for name in pair}
         page, credits = _credit_query(rows, pair_lists, str(method_name), log.source)
@@ -281,8 +281,8 @@ def compute_method_credits(
     # A page without results has no clicks, so it is a tie.
     page_rows = used_pages["page"].to_numpy()
     if n_excluded := log.pages.height - len(page_rows):
-        excluded = f"{inflect(n_excluded, 'page')} excluded"
-        notes.append(f"{excluded}: no method, or no lists of the query")
+        subject = inflect(n_excluded, "page")
+        notes.append(f"{subject} excluded: no method, or no lists of the query")
     return LogCredits(pair, values[page_rows], page_rows, tuple(notes))
 
 

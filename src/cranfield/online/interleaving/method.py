@@ -204,7 +204,7 @@ class Prefixes:
 
     lists: Indices  # Codes of documents, shape (lists, length); -1 from `rank` on
     teams: Indices
-    rank: int  # Number of ranks that are filled
+    rank: int  # Next rank to fill, from 0
     # Whether a document is not yet in a prefix, shape (lists, documents + 1); the last column, for
     # the code -1, is False
     is_available: Bools

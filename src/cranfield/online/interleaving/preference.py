@@ -181,18 +181,18 @@ class Preference(Result):
         note = "" if self.expected == 0.5 else f"; {100 * self.expected:g}% if rankers are equal"
         details = f"{100 * self.outcome:.1f}%, without {inflect(self.ties, 'tie')}{note}"
         verb = "decides" if n == 1 else "decide"
-        decisive = f"{inflect(n, 'impression')} that {verb} between {a} and {b}"
-        counts = f"Of {decisive}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
+        subject = f"{inflect(n, 'impression')} that {verb} between {a} and {b}"
+        summary = f"Of {subject}, {a} wins {self.wins:,} ({details}) and {b} {self.losses:,}."
         pvalue, outcome, test = self.pvalue, self.unit_outcome, f"sign test by {self.unit}"
         if np.isnan(pvalue):
             # The expected proportion refers to impressions, so only the bootstrap tests it.
             pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
-            return f"{counts} The difference was not tested."
+            return f"{summary} The difference was not tested."
         evidence = f"{test}: {_format_pvalue(pvalue, self.alpha)}"
         if pvalue > self.alpha:
-            return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
-        return f"{counts} Users prefer {a if outcome > self.expected else b} ({evidence})."
+            return f"{summary} The difference is not significant at {self.alpha:g} ({evidence})."
+        return f"{summary} Users prefer {a if outcome > self.expected else b} ({evidence})."
 
     def heading(self) -> list[str]:
         a, b = self.names
@@ -390,8 +390,8 @@ def compare_rankers(
     difference = credits - other_credits
     is_compared = ~np.isnan(difference)
     if not is_compared.all():
-        excluded = inflect(int((~is_compared).sum()), "impression")
-        notes = [*notes, f"{excluded} excluded: not both rankers took part"]
+        subject = inflect(int((~is_compared).sum()), "impression")
+        notes = [*notes, f"{subject} excluded: not both rankers took part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
     sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
@@ -419,8 +419,8 @@ def _test_preference(
         raise PolicyError(f"names must be two distinct rankers, got {quote(names)}")
     unit_outcomes, unit_counts = unit_outcomes[unit_counts > 0], unit_counts[unit_counts > 0]
     if not unit_counts.size:
-        expected_impressions = "at least one impression with credits of both rankers"
-        raise CranfieldError(f"expected {expected_impressions}, got none")
+        reason = "expected at least one impression with credits of both rankers, got none"
+        raise CranfieldError(reason)
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
     unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
@@ -499,9 +499,8 @@ def _run_sign_test(
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(wins), np.array(losses)
     tails = [compute_binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
-    low, high = map(
-        float, compute_clopper_pearson_intervals(np.array(wins), np.array(n), confidence)
-    )
+    bounds = compute_clopper_pearson_intervals(np.array(wins), np.array(n), confidence)
+    low, high = map(float, bounds)
     return float(z), min(1.0, 2 * float(min(tails))), (low, high)
 
 

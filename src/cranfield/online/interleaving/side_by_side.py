@@ -134,8 +134,9 @@ class PreferenceMatrix(Result):
         check_list("reference", reference)
         if not isinstance(reference, Mapping):
             reference = {name: -k for k, name in enumerate(reference)}
-        if missing := [name for name in self.rankers if name not in reference]:
-            raise PolicyError(f"reference must include every ranker; missing: {quote(missing[0])}")
+        for name in self.rankers:
+            if name not in reference:
+                raise PolicyError(f"reference must include every ranker; missing: {quote(name)}")
         scores = np.array([reference[name] for name in self.rankers], dtype=float)
         if np.isnan(scores).any():
             raise PolicyError("scores of the reference must be numbers, got NaN")
@@ -145,10 +146,10 @@ class PreferenceMatrix(Result):
 
     def _frame(self) -> pl.DataFrame:
         rows = []
-        for pair, corrected in zip(self.pairs, self.pvalues, strict=True):
+        for pair, corrected_pvalue in zip(self.pairs, self.pvalues, strict=True):
             counts = *pair.names, pair.wins, pair.losses, pair.ties
             delta = pair.delta, *pair.delta_interval, pair.delta_pvalue
-            rows.append((*counts, pair.outcome, *delta, pair.pvalue, corrected))
+            rows.append((*counts, pair.outcome, *delta, pair.pvalue, corrected_pvalue))
         frame = pl.DataFrame(rows, schema=list(self.columns), orient="row")
         return frame.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -365,12 +366,12 @@ def fit_bradley_terry(wins: Floats) -> Floats:
     n_comparisons = tables + tables.swapaxes(1, 2)
     theta = np.zeros((len(tables), n_systems))
     for _ in range(_MAX_STEPS):
-        expected = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
-        gradient = tables.sum(axis=2) - (n_comparisons * expected).sum(axis=2)
+        win_probability = 1 / (1 + np.exp(theta[:, None, :] - theta[:, :, None]))
+        gradient = tables.sum(axis=2) - (n_comparisons * win_probability).sum(axis=2)
         scale = max(1.0, n_comparisons.max(initial=0.0))
         if np.abs(gradient).max(initial=0.0) <= _GRADIENT_TOLERANCE * scale:
             break
-        weight = n_comparisons * expected * (1 - expected)
+        weight = n_comparisons * win_probability * (1 - win_probability)
         # Constants in all entries keep the sum of strengths at 0.
         curvature = np.einsum("ri,ij->rij", weight.sum(axis=2), np.eye(n_systems)) - weight
         curvature += curvature.max(axis=(1, 2))[:, None, None]
@@ -403,11 +404,11 @@ def _bootstrap_strengths(
     samples = np.concatenate([fit_bradley_terry(block.reshape(shape)) for block in blocks])
     is_finite = ~np.isnan(samples).any(axis=1)
     n_excluded = int((~is_finite).sum())
-    excluded = f"{n_excluded:,} of {inflect(resamples, 'resample')}"
+    subject = f"{n_excluded:,} of {inflect(resamples, 'resample')}"
     if n_topics < 2 or n_excluded / resamples > (1 - confidence) / 2:
-        cause = f"{excluded} without finite strengths" if n_topics > 1 else "only one topic"
+        cause = f"{subject} without finite strengths" if n_topics > 1 else "only one topic"
         return *np.full((2, n_systems), np.nan), [f"no confidence intervals of strengths: {cause}"]
-    notes = [f"{excluded} excluded: no finite strengths"] if n_excluded else []
+    notes = [f"{subject} excluded: no finite strengths"] if n_excluded else []
     bounds = np.array([compute_percentiles(column, confidence) for column in samples[is_finite].T])
     is_constant = np.ptp(samples[is_finite], axis=0) <= _MIN_RANGE
     if is_constant.any():

@@ -335,10 +335,8 @@ def _make_schema(kind: str, *columns: FileColumn, more_decisive: tuple[str, ...]
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT}
 _PAGE_KINDS |= {"total_results": COUNT, "method": NAME}
 _PAGE_COLUMNS = tuple(declare_optional(*item) for item in _PAGE_KINDS.items())
-_RANK, _TEAM = (
-    declare_optional("rank", RANK, "rank on a page"),
-    declare_optional("team", NAME, "ranker"),
-)
+_RANK = declare_optional("rank", RANK, "rank on a page")
+_TEAM = declare_optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, declare_optional("propensity", PROPENSITY), declare_optional("grade", GRADE))
 _PAGE, _QUERY = FileColumn("page", ID), FileColumn("query", ID)
 COUNT_COLUMN = declare_optional("clicks", CLICK_COUNT)

@@ -235,9 +235,9 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
     if isinstance(dtype.inner, pl.Struct):
         fields = [field.name for field in dtype.inner.fields]
     page_names = [name for name in frame.columns if name not in {"results", LINE}]
-    if repeated := {*fields} & {*page_names}:
+    if repeated_names := {*fields} & {*page_names}:
         reason = "both in the record and in its results; remove or rename one"
-        raise InputError(f"has {quote(min(repeated))} {reason}", source=source)
+        raise InputError(f"has {quote(min(repeated_names))} {reason}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
         positions = column.find_in(names)[:1] if column.name in _RESULT_FIELDS else []
@@ -268,8 +268,8 @@ def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     table.check(suspect_totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.find_positions(columns.names, columns.source).values()
-        unused = [k for k in range(len(columns.names)) if k not in known_positions]
-        cells = {str(columns.names[k]): columns.get_column(k) for k in unused}
+        unused_positions = {*range(len(columns.names))}.difference(known_positions)
+        cells = {str(columns.names[k]): columns.get_column(k) for k in sorted(unused_positions)}
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table
@@ -418,14 +418,15 @@ _MAX_TIMESTAMP = 1e11  # Maximum number of seconds before or after 1970: about 3
 
 def convert_sessions(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
     """Convert sessions to pages (with ids of session and query: `3-1`), results and clicks."""
-    if len(sessions.systems) > 1:
-        raise InputError("expected sessions of one system, got several", source=sessions.source)
+    source, n_systems = sessions.source, len(sessions.systems)
+    if n_systems > 1:
+        raise InputError(f"expected sessions of one system, got {n_systems}", source=source)
     for frame in (sessions.queries, sessions.clicks):
         start = frame["start"].fill_nan(None)
-        invalid = start.filter(start.abs() > _MAX_TIMESTAMP)
-        if invalid.len():
-            reason = f"expected times of at most {_MAX_TIMESTAMP:g} seconds, got {invalid[0]:g}"
-            raise InputError(reason, source=sessions.source)
+        invalid_times = start.filter(start.abs() > _MAX_TIMESTAMP)
+        if invalid_times.len():
+            bounds = f"times from -{_MAX_TIMESTAMP:g} to {_MAX_TIMESTAMP:g} seconds"
+            raise InputError(f"expected {bounds}, got {invalid_times[0]:g}", source=source)
     columns = {"session": sessions.names, "topic": sessions.topics}
     names = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     page = pl.concat_str("session", "query", separator="-")
@@ -435,7 +436,6 @@ def convert_sessions(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
     )
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
-    source = sessions.source
     anomalies.add("clicks without a known result", sessions.n_lost_clicks, source, "excluded")
     return _make_tables(
         source,

@@ -298,7 +298,7 @@ def _check_clicks(
     if has_times and "time" in pages.columns:
         is_early = (frame["time"] < pages["time"].gather(frame["page"])).fill_null(False)
         if anomalies.is_strict:
-            problem = "expected clicks later than their page view, got a click earlier than page"
+            problem = "expected no click before its page view, got a click before page"
             remedy = "; on_anomaly='count' treats its time as unknown"
             table.refuse(is_early, lambda row: f"{problem} {quote(row['page'])}{remedy}")
         treatment = "their times are treated as unknown"

@@ -163,8 +163,8 @@ class QueryLog(PlotsMixin):
         ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
         if "time" in self.clicks.columns or not (ranks > 1).any():
             return []
-        pages = inflect(int((ranks > 1).sum()), "page")
-        note = f"clicks have no times; on {pages} with several clicked results"
+        subject = inflect(int((ranks > 1).sum()), "page")
+        note = f"clicks have no times; on {subject} with several clicked results"
         return [f"{purpose}: {note}, the order of clicks in the source is used"]
 
     @cached_property
@@ -286,13 +286,13 @@ def join_by_document(
     """Add the query of each result, and the value that a table has for its query and document."""
     results = results.with_columns(log.pages["query"].gather(results["page"]))
     keys = ["query", "doc"]
-    joined = results.join(table, on=keys, how="left", maintain_order="left")
+    results = results.join(table, on=keys, how="left", maintain_order="left")
     [column] = [name for name in table.columns if name not in keys]
-    if results.height and not joined[column].count():
+    if results.height and not results[column].count():
         pairs = {"results": results.select(keys).row(0), noun: table.select(keys).row(0)}
         examples = [f"{k} for {quote(q)} contain {quote(doc)}" for k, (q, doc) in pairs.items()]
         raise InputError(f"{problem} ({', '.join(examples)})", source=log.source)
-    return joined
+    return results
 
 
 def check_independence(rows: pl.DataFrame, noun: str, unit: str, source: str = "") -> None:
@@ -312,8 +312,8 @@ def number_page_units(pages: pl.DataFrame, unit: str) -> tuple[Indices, list[str
     notes: list[str] = []
     if n_missing := int(np.isnan(codes).sum()):
         codes[np.isnan(codes)] = pages[unit].n_unique() + np.arange(n_missing)
-        missing = f"{inflect(n_missing, 'page')} without {unit}"
-        notes.append(f"{missing}, each treated as a separate {unit}")
+        subject = f"{inflect(n_missing, 'page')} without {unit}"
+        notes.append(f"{subject}, each treated as a separate {unit}")
     return codes.astype(np.intp), notes
 
 
@@ -375,7 +375,7 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
 
 
 def _find_last_actions(log: QueryLog) -> pl.DataFrame:
-    """Return the end of the last click on each page, or its time if the dwell is unknown."""
+    """Return the latest end of a click on each page: its time plus its dwell time, if known."""
     if "time" not in log.clicks.columns:
         return pl.DataFrame(schema={"page": pl.Int64, "last_action": UTC})
     end = pl.col("time")

@@ -122,13 +122,14 @@ def read_files(files: Sequence[str], **options: Any) -> QueryLog:
     paths = [file for file, name, *_ in split_files if name not in named_paths]
     expected_counts = {1} if named_paths else {1, 2, 3}
     if len(paths) not in expected_counts or len(paths) + len(named_paths) < len(files):
-        choices = "PAGES RESULTS CLICKS, or PAGES with results=FILE or clicks=FILE"
+        choices = "PAGES [RESULTS] [CLICKS], or PAGES with results=FILE or clicks=FILE"
         raise PolicyError(f"expected a log in one file, or files {choices}, got {' '.join(files)}")
     all_paths = [*paths, *named_paths.values()]
     if all_paths.count("-") > 1:
         raise PolicyError("standard input (-) must be at most one of the files, got - twice")
-    if repeated := next((path for path in all_paths if all_paths.count(path) > 1), None):
-        raise PolicyError(f"pages, results and clicks must be distinct files, got {repeated} twice")
+    for path in all_paths:
+        if all_paths.count(path) > 1:
+            raise PolicyError(f"pages, results and clicks must be distinct files, got {path} twice")
     second_file = paths.pop() if len(paths) == 2 else None
     table_names = ("pages", "results", "clicks")
     files_by_table: dict[str, Any] = dict(zip(table_names, paths, strict=False)) | named_paths
@@ -352,7 +353,7 @@ def find_tables(folder: Path) -> tuple[str, str | None, str | None]:
     """Find the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_find_file(folder, name) for name in ("pages", "results", "clicks"))
     if pages is None:
-        reason = "has neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
+        reason = "expected a file of pages, such as pages.csv or pages.parquet, got none"
         raise InputError(reason, source=str(folder))
     return pages, results, clicks
 
@@ -435,13 +436,13 @@ def simulated_log() -> QueryLog:
     >>> cf.online.simulated_log()
     QueryLog(3,209 pages, ...)
     """
-    nested = pl.read_parquet(_FILE)
+    pages = pl.read_parquet(_FILE)
     results, clicks = (
-        nested.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
+        pages.select(name, page="id").explode(name, empty_as_null=False).drop_nulls(name)
         for name in ("results", "clicks")
     )
     results, clicks = results.unnest("results"), clicks.unnest("clicks")
     # The file has dwell times with one decimal.
     clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
-    log = read_log(nested.drop("results", "clicks"), results, clicks)
+    log = read_log(pages.drop("results", "clicks"), results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.anomalies)

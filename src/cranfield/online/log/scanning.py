@@ -208,8 +208,8 @@ def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
     if name == "clicks" and (positions := COUNT_COLUMN.find_in(names)):
-        counts = f"counts in column {quote(names[positions[0]])}"
-        raise InputError(f"expected a row for each click, got {counts}", source=source)
+        problem = f"counts in column {quote(names[positions[0]])}"
+        raise InputError(f"expected a row for each click, got {problem}", source=source)
 
     def read_cells(k: int) -> pl.Series:
         column = table.select(nw.col(names[k])).collect(backend="polars")

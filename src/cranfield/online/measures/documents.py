@@ -246,10 +246,10 @@ def _join_clicks(log: Log, purpose: str) -> tuple[LogTables, nw.LazyFrame[Any]]:
     """Return the tables, and the results with columns `query` and `clicked` (1 or 0)."""
     tables = open_tables(log)
     needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
-    if missing := tables.describe_missing(needs):
-        raise InputError(f"{purpose} requires {missing}", source=tables.source)
+    if missing_text := tables.describe_missing(needs):
+        raise InputError(f"{purpose} requires {missing_text}", source=tables.source)
     clicks = tables.tables["clicks"].select("page", "rank", nw.lit(1).alias("clicked")).unique()
     results = tables.tables["results"].select("page", "rank", "doc")
     queries = tables.tables["pages"].select("page", "query")
-    joined = results.join(clicks, on=["page", "rank"], how="left").join(queries, on="page")
-    return tables, joined.with_columns(nw.col("clicked").fill_null(0))
+    results = results.join(clicks, on=["page", "rank"], how="left").join(queries, on="page")
+    return tables, results.with_columns(nw.col("clicked").fill_null(0))

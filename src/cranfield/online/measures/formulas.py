@@ -245,8 +245,8 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
 def Dwell() -> Sums:
     """Seconds that a user stays on a clicked result."""
     uncensored, censored = pl.col("dwells"), pl.col("dwells_censored")
-    missing = CLICKS - uncensored - censored
-    return Sums(pl.col("dwell") / MICROSECONDS, uncensored, censored=censored, missing=missing)
+    n_missing = CLICKS - uncensored - censored
+    return Sums(pl.col("dwell") / MICROSECONDS, uncensored, censored=censored, missing=n_missing)
 
 
 def _count_satisfied(seconds: float, unknown: str) -> pl.Expr:

@@ -215,13 +215,13 @@ class OnlineMeasurements(TableResult):
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
-                values = inflect(int(n_values), measure.value_kind)
-                censored = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
-                notes.append(f"{measure}: mean of {values}, biased because {censored} are censored")
-        if rows := [inflect(number, kind) for kind, number in self.n_without_unit.items()]:
+                size = inflect(int(n_values), measure.value_kind)
+                subject = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
+                notes.append(f"{measure}: mean of {size}, biased because {subject} are censored")
+        if row_texts := [inflect(number, kind) for kind, number in self.n_without_unit.items()]:
             # A session may have several variants, but a page has at most one.
             problem = "no" if {*self.n_without_unit} == {"page"} else "no unique"
-            notes.append(f"{', '.join(rows)} excluded: {problem} {' or '.join(self.by)}")
+            notes.append(f"{', '.join(row_texts)} excluded: {problem} {' or '.join(self.by)}")
         return notes
 
     def tables(self) -> list[Table]:
@@ -442,22 +442,22 @@ def _parse_measures(
     texts = [measures] if isinstance(measures, (str, OnlineMeasure)) else measures
     candidates = [*map(parse_online_measure, MEASURES if texts is None else texts)]
     if len({*candidates}) < len(candidates):
-        repeated = next(measure for measure in candidates if candidates.count(measure) > 1)
-        raise MeasureError(f"online measures must be distinct, got {repeated} twice")
+        repeated_measure = next(m for m in candidates if candidates.count(m) > 1)
+        raise MeasureError(f"online measures must be distinct, got {repeated_measure} twice")
     if not candidates:
         raise MeasureError("expected at least one online measure, got none")
     selection = []
     for measure in candidates:
         unit = next((key for key in keys if key in FINER_UNITS[measure.level]), "")
-        missing = tables.describe_missing(measure.needs - label_column)
-        if not (unit or missing):
+        missing_text = tables.describe_missing(measure.needs - label_column)
+        if not (unit or missing_text):
             selection.append(measure)
         elif measures is not None and unit:
             level = f"a measure of {measure.level}s"
             raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
         elif measures is not None:
             hint = "; set labels=..." if ("pages", "label") in measure.needs else ""
-            raise InputError(f"{measure} requires {missing}{hint}", source=tables.source)
+            raise InputError(f"{measure} requires {missing_text}{hint}", source=tables.source)
     if not selection:
         reason = "expected results, clicks, sessions or times for online measures, got none"
         raise InputError(reason, source=tables.source)

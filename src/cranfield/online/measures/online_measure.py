@@ -262,13 +262,14 @@ def compute_page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFram
             counts.setdefault(count.table, {})[column] = count
     log_columns = tables.columns["pages"]
     order = ["time", "page"] if "time" in log_columns else ["page"]
-    required = {name for table, name in find_required_columns(column_names) if table == "pages"}
-    names = dict.fromkeys((*order, *sorted(required & log_columns)))
+    needs = find_required_columns(column_names)
+    required_names = {name for table, name in needs if table == "pages"}
+    names = dict.fromkeys((*order, *sorted(required_names & log_columns)))
     pages = collect_table(tables.tables["pages"].select(*names))
     if (is_invalid := pages["page"].is_duplicated() | pages["page"].is_null()).any():
         page = pages["page"].filter(is_invalid)[0]
-        invalid = "a missing id" if page is None else f"{quote(page)} twice"
-        raise InputError(f"pages must have distinct ids, got {invalid}", source=tables.source)
+        problem = "a missing id" if page is None else f"{quote(page)} twice"
+        raise InputError(f"pages must have distinct ids, got {problem}", source=tables.source)
     for table, table_counts in counts.items():
         page_counts = _count_by_page(tables, table, table_counts)
         # The integer type of page ids may differ between tables.
@@ -281,10 +282,10 @@ def compute_page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFram
         pages = pages.with_columns(pl.col(sums).fill_null(0))
     pages = pages.sort(order, nulls_last=False)
     has_session = pl.col("session").is_not_null()
-    requested = {name: value for name, value in _SESSION_COLUMNS.items() if name in column_names}
-    if not requested:
+    requested_columns = {k: v for k, v in _SESSION_COLUMNS.items() if k in column_names}
+    if not requested_columns:
         return pages
-    session_columns = (pl.when(has_session).then(x).alias(name) for name, x in requested.items())
+    session_columns = (pl.when(has_session).then(v).alias(k) for k, v in requested_columns.items())
     sorted_pages = pages.with_row_index("(row)").sort("session", maintain_order=True)
     values = sorted_pages.select("(row)", *session_columns).sort("(row)").drop("(row)")
     return pages.hstack(values)

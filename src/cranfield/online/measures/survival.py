@@ -115,9 +115,7 @@ class Survival(Result):
         "logrank": {
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
-            "statistic": Column(
-                "Log-rank z statistic; NaN if its variance is 0 or a group is empty."
-            ),
+            "statistic": Column("Log-rank z; NaN if its variance is 0 or a group is empty."),
             "pvalue": Column("Two-sided p-value; NaN if the statistic is NaN.", pvalue=True),
             "adjusted": Column("p-value after the correction.", pvalue=True),
         },
@@ -145,8 +143,8 @@ class Survival(Result):
         return tuple(notes)
 
     def heading(self) -> list[str]:
-        tests = f"; log-rank tests, correction {self.correction}" if self.tests.height else ""
-        return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{tests}"]
+        suffix = f"; log-rank tests, correction {self.correction}" if self.tests.height else ""
+        return [f"{self.measure}: Kaplan-Meier estimates, means up to {self.horizon:g}{suffix}"]
 
 
 INDEPENDENCE_NOTE = (
@@ -208,8 +206,8 @@ def survival(
     >>> import polars as pl
     >>> from datetime import datetime, timedelta, timezone
     >>> start = datetime(2024, 1, 1, tzinfo=timezone.utc)
-    >>> at = [start + timedelta(seconds=s) for s in (0, 10, 20)]
-    >>> pages = pl.DataFrame({"page": [0, 1, 2], "query": "q", "session": "s", "time": at})
+    >>> times = [start + timedelta(seconds=s) for s in (0, 10, 20)]
+    >>> pages = pl.DataFrame({"page": [0, 1, 2], "query": "q", "session": "s", "time": times})
     >>> clicks = pl.DataFrame({"page": [0], "rank": [1], "time": [start + timedelta(seconds=4)]})
     >>> estimates = survival({"pages": pages, "clicks": clicks}, "TimeToClick")
     >>> estimates.table.select("values", "censored", "median", "mean").row(0)
@@ -232,20 +230,20 @@ def survival(
         raise InputError(f"{measure} has no value", source=tables.source)
     curves = {name: fit_kaplan_meier(*sample) for name, sample in samples.items()}
     horizon = _check_horizon(horizon, curves)
-    table = []
+    table_rows = []
     for name, (times, is_observed) in samples.items():
         event_times, uncensored_estimates = times[is_observed], (np.nan, np.nan)
         if event_times.size:
             uncensored_estimates = event_times.mean(), np.median(event_times)
         sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
         estimates = (curves[name].median, *curves[name].compute_restricted_mean(horizon))
-        table.append((name, *sizes, *estimates, *uncensored_estimates))
+        table_rows.append((name, *sizes, *estimates, *uncensored_estimates))
     columns = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
-    frame = pl.DataFrame(table, columns, orient="row")
+    frame = pl.DataFrame(table_rows, columns, orient="row")
     frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
-    names, values = tuple(curves), tuple(curves.values())
+    names, curve_list = tuple(curves), tuple(curves.values())
     tests, n_excluded = _compare_groups(samples, correction), durations.height - rows.height
-    return Survival(str(measure), names, values, frame, horizon, tests, correction, n_excluded)
+    return Survival(str(measure), names, curve_list, frame, horizon, tests, correction, n_excluded)
 
 
 def concatenate_survival_tables(
@@ -308,5 +306,5 @@ def _compare_groups(samples: Mapping[str, tuple[Floats, Bools]], correction: str
         rows.append((*pair, statistic, pvalue))
     types = {"first": pl.String, "second": pl.String, "statistic": pl.Float64, "pvalue": pl.Float64}
     tests = pl.DataFrame(rows, schema=types, orient="row")
-    adjusted = adjust_pvalues(tests["pvalue"].to_numpy(), correction)
-    return tests.with_columns(adjusted=pl.Series(adjusted, dtype=pl.Float64))
+    adjusted_pvalues = adjust_pvalues(tests["pvalue"].to_numpy(), correction)
+    return tests.with_columns(adjusted=pl.Series(adjusted_pvalues, dtype=pl.Float64))

@@ -56,24 +56,24 @@ MEAN_NAMES = ("policy", "logged", "difference")
 
 
 def compare_ratios(
-    totals: NDArray[Any], sizes: Floats, unit: Indices, n_units: int, interval: CISettings = STUDENT
+    totals: NDArray[Any], sizes: Floats, code: Indices, n_units: int, interval: CISettings = STUDENT
 ) -> Means:
     r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
     The sums of totals and sizes of unit u are :math:`t_u` and :math:`n_u`. `totals` and `sizes`
-    have a row for each list, whose unit has the index in `unit`, and a column for each ratio. By
+    have a row for each list, whose unit has the index in `code`, and a column for each ratio. By
     the delta method, the variance is that of the sum over units of
     :math:`(t_u - R n_u) / \sum n`; with n = 1 in each unit, R is a mean.
     """
     columns = np.concatenate([totals, sizes], axis=1).T
-    sums = np.stack([np.bincount(unit, weights=values, minlength=n_units) for values in columns])
+    sums = np.stack([np.bincount(code, weights=values, minlength=n_units) for values in columns])
     estimate = _append_difference(_divide(sums.sum(axis=1)))
     if n_units < 2:
         return Means(estimate, *np.full((3, 3), np.nan))
     denominators = sums[2:].sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = _append_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
-        sizes = TOLERANCE * np.abs(sums[:2]).sum(axis=1) / denominators[:, 0]
+        tolerances = TOLERANCE * np.abs(sums[:2]).sum(axis=1) / denominators[:, 0]
     standard_error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
     confidence, resamples, seed = interval
     if resamples:
@@ -88,7 +88,7 @@ def compare_ratios(
     else:
         low, high = bound_by_t(estimate, standard_error, n_units - 1, confidence)
     # Values that differ by rounding only are equal, and so are their means.
-    rounding = np.append(sizes, sizes.max())
+    rounding = np.append(tolerances, tolerances.max())
     is_constant = standard_error <= rounding
     estimate[2:] = np.where(is_constant & (np.abs(estimate) <= rounding), 0.0, estimate)[2:]
     standard_error = np.where(is_constant, 0.0, standard_error)
@@ -210,7 +210,7 @@ class PolicyValue(Result):
     name: ClassVar[str] = "values"
     columns: ClassVar[Columns] = {
         "value": Column("`policy`, `logged`, or their `difference`.", key=True),
-        "estimate": Column("Mean over lists of rewards (`run_value`: of the measure).", decimals=6),
+        "estimate": Column("Mean over lists of the sum of rewards, or of the measure.", decimals=6),
         "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
         "high": Column("Upper bound of the same confidence interval as `low`.", decimals=6),
@@ -257,15 +257,15 @@ class PolicyValue(Result):
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:
-        lists = inflect(self.n_lists, "list")
+        size = inflect(self.n_lists, "list")
         if self.unit != "list":
-            lists += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
+            size += f" by {self.unit} ({inflect(self.n_units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} resamples, seed {seed}" if resamples else "Student's t"
         level = f"{100 * confidence:g}% confidence intervals"
         intervals = f"low, high: {level}, {method}, by {self.unit}"
-        return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
+        return [f"{self.estimator}: {self.estimate:.6g}, {size}", *weights, intervals]
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=is_absent)
@@ -328,7 +328,7 @@ class LoggedActions:
         return self.rows[name].to_numpy()
 
     def refuse_gaps(self, depends: str) -> None:
-        """Refuse lists without all positions from the first, if rewards depend on several."""
+        """Refuse lists that skip a position, if rewards depend on several positions."""
         if depends == "position" or "position" not in self.rows.columns:
             return
         position = pl.col("position")
@@ -356,8 +356,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
         if name not in rows.columns:
             raise InputError(f"a policy by {name} requires a column {name}", source=source)
     if "action" in rows.columns and (n_missing := rows["action"].null_count()):
-        missing = f"{inflect(n_missing, 'row')} without an action"
-        raise InputError(f"a policy requires the action of each row, got {missing}", source=source)
+        problem = f"{inflect(n_missing, 'row')} without an action"
+        raise InputError(f"a policy requires the action of each row, got {problem}", source=source)
     if "position" in keys:
         probabilities = _align_positions(probabilities, rows, isinstance(policy, Run), source)
         # A run may be longer than the lists that were shown.
@@ -372,8 +372,8 @@ def read_actions(data: Any, policy: Any = None) -> LoggedActions:
     if "query" in keys:
         has_policy = rows["query"].is_in(probabilities["query"].unique().implode())
         if n_unknown := rows.filter(~has_policy)["list"].n_unique():
-            unknown = f"{inflect(n_unknown, 'list')} of queries for which the policy has no action"
-            notes += (f"{unknown}: their target probabilities are 0",)
+            subject = f"{inflect(n_unknown, 'list')} of queries for which the policy has no action"
+            notes += (f"{subject}: their target probabilities are 0",)
     columns = [name for name in ("target_probability", "anywhere") if name in rows.columns]
     rows = rows.with_columns(pl.col(columns).fill_null(0.0))
     if not (rows["target_probability"] > 0).any():
@@ -460,8 +460,8 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     )
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
-    invalid = total.filter((pl.col("target_probability") - 1).abs() > _PROBABILITY_TOLERANCE)
-    for row in invalid.iter_rows(named=True):
+    invalid_totals = total.filter((pl.col("target_probability") - 1).abs() > _PROBABILITY_TOLERANCE)
+    for row in invalid_totals.iter_rows(named=True):
         total_text = f"{row['target_probability']:g}"
         raise PolicyError(f"probabilities{describe_group(row)} must sum to 1, got {total_text}")
     return frame
@@ -477,15 +477,15 @@ def rank_run_documents(run: Run) -> pl.DataFrame:
 def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:
     """Return the proportion of the policy's probability on actions that the log never shows."""
     # The order is fixed, so that sums are reproducible to the bit.
-    logged = rows.select(keys).unique(maintain_order=True)
-    logged = logged.join(probabilities, on=keys, how="left", maintain_order="left")
+    logged_actions = rows.select(keys).unique(maintain_order=True)
+    logged_actions = logged_actions.join(probabilities, on=keys, how="left", maintain_order="left")
     group_keys = [name for name in keys if name != "action"]
     if not group_keys:
-        return max(0.0, 1 - float(logged["target_probability"].sum()))
+        return max(0.0, 1 - float(logged_actions["target_probability"].sum()))
     # The policy may show fewer actions: a run may be shorter than the pages.
     total = pl.col("target_probability").sum()
     groups = rows.group_by(group_keys, maintain_order=True).agg(n_rows=pl.len())
-    for name, frame in (("logged", logged), ("policy", probabilities)):
+    for name, frame in (("logged", logged_actions), ("policy", probabilities)):
         sums = frame.group_by(group_keys).agg(total.alias(name))
         groups = groups.join(sums, on=group_keys, how="left", maintain_order="left")
     policy_total, logged_total, n_rows = map(pl.col, ("policy", "logged", "n_rows"))
@@ -568,13 +568,20 @@ def compute_pseudoinverse_weights(
         propensity = rows["propensity"].to_numpy()
         position = rows.select(pl.int_range(pl.len()).over("list")).to_series().to_numpy()
         n_remaining = m if has_repeats else m - position
-        if not any((np.abs(propensity * n - 1) < 1e-6).all() for n in (m, n_remaining)):
-            reason = "PI requires uniform lists, with propensities of 1 / (remaining) candidates"
-            raise InputError(reason, source=logged.source)
+        is_wrong = [np.abs(propensity * n - 1) >= 1e-6 for n in (m, n_remaining)]
+        if all(mask.any() for mask in is_wrong):
+            k = int(np.argmax(np.sum(is_wrong, axis=0)))
+            without_repeats = "" if has_repeats else " or 1 / (candidates - actions above)"
+            expected = f"PI requires propensities of 1 / candidates{without_repeats}"
+            got = f"{propensity[k]:g} for action {position[k] + 1} of a list"
+            raise InputError(f"{expected}, got {got}", source=logged.source)
     return Weights(list_weights[code], np.ones(code.size), list_weights)
 
 
 ESTIMATORS = ("IPS", "SNIPS", "DM", "DR", "PI")
+
+_UNSEEN_EFFECTS = dict.fromkeys(("DM", "DR"), "have only the rewards of the column expected")
+_UNSEEN_EFFECTS |= {"IPS": "count as reward 0", "PI": "count as reward 0", "SNIPS": "are excluded"}
 
 UNITS = ("list", "query", "session", "user")  # Independent units of the intervals
 
@@ -682,7 +689,10 @@ def policy_value(
             raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
     interval = confidence, resamples, seed
     if estimator == "PI" and (candidates is None or depends != "position"):
-        raise PolicyError("the estimator PI requires candidates, and depends='position'")
+        raise PolicyError(
+            "the estimator PI requires candidates and depends='position', got"
+            f" candidates={candidates} and depends={depends!r}"
+        )
     if estimator != "PI" and (has_repeats or candidates is not None):
         raise PolicyError(f"candidates and has_repeats require the estimator PI, got {estimator}")
     actions = read_actions(logged, policy)
@@ -716,8 +726,8 @@ def policy_value(
         summary = WeightSummary.from_weights(weights.ratios, clip)
         warnings += summary.list_warnings()
     if actions.unseen > 0:
-        unseen = f"{100 * actions.unseen:.1f}% of the results of the policy"
-        warnings.append(f"{unseen} are never shown by the log and count as 0")
+        subject = f"{100 * actions.unseen:.1f}% of the actions of the policy never occur in the log"
+        warnings.append(f"{subject} and {_UNSEEN_EFFECTS[estimator]}")
     if weights is not None:
         has_row_weights = weights.ratios.size == actions.rows.height
         draw_units = unit_code[code] if has_row_weights else unit_code

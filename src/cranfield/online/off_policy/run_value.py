@@ -66,12 +66,12 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
     other_ranks = rates.select("query", "doc", other_rank="rank")
     doc_pairs = rates.join(other_ranks, on=["query", "doc"], maintain_order="left_right")
     doc_pairs = doc_pairs.filter(pl.col("rank") != pl.col("other_rank"))
-    pairs = doc_pairs.group_by("query", "rank", "other_rank")
-    sums = pairs.agg(pl.col("clicked").sum(), n_docs=pl.len()).sort("query", "rank", "other_rank")
+    keys = ["query", "rank", "other_rank"]
+    pairs = doc_pairs.group_by(keys)
+    sums = pairs.agg(pl.col("clicked").sum(), n_docs=pl.len()).sort(keys)
     sums = sums.with_columns(pl.col("query").rank("dense") - 1)
     clicks = sums["clicked"].to_numpy()
-    keys = sums.select("query", "rank", "other_rank").to_numpy().T.astype(np.intp)
-    query, rank, other_rank = keys
+    query, rank, other_rank = sums.select(keys).to_numpy().T.astype(np.intp)
     return RankPairs(query, rank, other_rank, clicks, sums["n_docs"].to_numpy() - clicks)
 
 
@@ -192,8 +192,7 @@ class RankPropensities(TableResult):
     columns: ClassVar[Columns] = {
         "rank": Column("Rank, from 1.", key=True),
         "propensity": Column(
-            "Probability of examining the rank, relative to rank 1; null if it cannot be estimated"
-            " from the log."
+            "Probability of examining the rank, relative to rank 1; null if it cannot be estimated."
         ),
         **declare_bounds("unadjusted confidence interval", "; null if there is none"),
     }
@@ -295,13 +294,13 @@ def rank_propensities(
     else:
         notes.append("no confidence intervals: only one query")
     if np.isnan(values).any():
-        missing = ", ".join(map(str, np.flatnonzero(np.isnan(values)) + 1))
+        ranks = ", ".join(map(str, np.flatnonzero(np.isnan(values)) + 1))
         cause = {
             "swaps": "no documents were swapped with rank 1",
             "AllPairs": "no document shown at several ranks links this rank with rank 1",
             "EM": "no page has a result at this rank",
         }[method]
-        notes.append(f"rank {missing}: propensity unknown, because {cause}")
+        notes.append(f"rank {ranks}: propensity unknown, because {cause}")
     columns = [np.arange(1, depth + 1), values, low, high]
     rows = pl.DataFrame(dict(zip(RankPropensities.columns, columns, strict=True)))
     rows = rows.with_columns(pl.selectors.float().fill_nan(None))
@@ -323,8 +322,8 @@ def _estimate_from_pairs(
     if method == "swaps":
         swaps = _find_swaps(results)
         values, standard_errors, n_queries = _estimate_swaps(swaps, depth)
-        n_pairs = swaps["query"].value_counts()["count"].to_numpy() / 2
-        return values, standard_errors, n_queries, n_pairs
+        pairs_by_query = swaps["query"].value_counts()["count"].to_numpy() / 2
+        return values, standard_errors, n_queries, pairs_by_query
     pair_sums = harvest_pairs(results)
     values, standard_errors = estimate_all_pairs(pair_sums, depth)
     pairs_by_query = np.bincount(pair_sums.query, pair_sums.clicks + pair_sums.non_clicks) / 2
@@ -469,11 +468,11 @@ def run_value(
     total = float(page_gains.sum())
     unseen = 1 - float(new_gain.sum()) / total if total else float("nan")
     if n_unranked := page_gains.null_count():
-        unranked = inflect(n_unranked, "page")
-        warnings.append(f"{unranked} of queries without a ranking in the run count as 0")
+        subject = inflect(n_unranked, "page")
+        warnings.append(f"{subject} of queries without a ranking in the run count as 0")
     if n_excluded := int((is_clicked & ~is_known).sum()):
-        excluded = f"{inflect(n_excluded, 'click')} excluded"
-        warnings.append(f"{excluded}: probability of examining the rank unknown")
+        subject = inflect(n_excluded, "click")
+        warnings.append(f"{subject} excluded: probability of examining the rank unknown")
     if unseen > 1e-9:
         fraction = f"{unseen:.1%} of the weight of {measure} is on documents of the run"
         warnings.append(f"{fraction} that pages do not show, and counts as 0")
@@ -522,8 +521,8 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
         probability = pl.col("rank").replace_strict(values, default=None, return_dtype=pl.Float64)
     results = log.results_with_clicks.with_columns(probability=probability)
     bound = np.inf if is_relative else 1
-    invalid = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))
-    for rank, value in invalid.select("rank", "probability").head(1).rows():
+    invalid_results = results.filter(~pl.col("probability").is_between(0, bound, closed="right"))
+    for rank, value in invalid_results.select("rank", "probability").head(1).rows():
         reason = "expected examination probabilities above 0 and at most 1"
         source = log.source if examination is None else "examination"
         raise InputError(f"{reason}, got {value:g} at rank {rank}", source=source)

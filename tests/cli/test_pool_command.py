@@ -87,8 +87,21 @@ def test_sheets(campaign: Path) -> None:
     assert ann.join(bob, on=["topic", "doc"]).height == 24
     _, err = cranfield(campaign, *args, "-o", "sheet.tsv", status=2)
     assert "in the file name for 2 assessors, got 'sheet.tsv'" in err
-    out, _ = cranfield(campaign, "pool", "s?.run", "--unjudged", "--judged", "qrels.txt")
+    out, err = cranfield(campaign, "pool", "s?.run", "--unjudged", "--judged", "qrels.txt")
     assert out == ""
+    assert err.startswith("unjudged: 0 of ") and "without judgments" not in err
+
+
+def test_the_number_of_unjudged_documents_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text(
+        "".join(f"{q} Q0 d{k} {k} {9 - k} a\n" for q in "xyz" for k in (1, 2))
+    )
+    (tmp_path / "judged.txt").write_text("x 0 d1 1\n")
+    command = ("pool", "a.run", "--depth", "2", "--judged", "judged.txt", "--unjudged")
+    _, err = cranfield(tmp_path, *command, "-o", "sheet.tsv")
+    start = "unjudged: 5 of 6 pooled documents, in 3 of 3 topics"
+    assert err == f"{start}; 4 in 2 topics without judgments\n"
+    assert len((tmp_path / "sheet.tsv").read_text().splitlines()) == 1 + 5
 
 
 def test_samples(campaign: Path) -> None:

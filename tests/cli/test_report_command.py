@@ -61,3 +61,20 @@ def test_bad_input_leaves_nothing(folder: Path) -> None:
         _, err = cranfield(folder, "report", *arguments, status=2)
         assert err.splitlines()[-1].startswith("cranfield: error: ")
     assert not list(folder.glob("*.html"))
+
+
+def test_judges_may_have_words_and_people_integers(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("topic,doc,grade\nx,a,1\nx,b,0\ny,a,0\ny,b,1\n")
+    (tmp_path / "llm.csv").write_text("topic,doc,grade\nx,a,yes\nx,b,no\ny,a,yes\ny,b,yes\n")
+    for name in ("one", "two"):
+        lines = (
+            f"{q} Q0 {d} 1 {score} {name}\n" for q in "xy" for d, score in (("a", 2), ("b", 1))
+        )
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "s.yml").write_text("map-grades: {'yes': 1, 'no': 0}\n")
+    command = ("report", "people.csv", "one.run", "two.run", "-m", "P@1", "--settings", "s.yml")
+    cranfield(tmp_path, *command, "--judges", "llm.csv", "-o", "out.html")
+    assert "llm" in (tmp_path / "out.html").read_text()
+    # Without judges the map is of the judgments, and must contain their values.
+    _, err = cranfield(tmp_path, *command, "-o", "none.html", status=2)
+    assert "unknown grade" in err

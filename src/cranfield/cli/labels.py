@@ -415,7 +415,7 @@ def judges(
     absent = {name: text for name, text in TABLE_CONDITIONS.items() if name not in table_names}
     result_output.check(JUDGE_TABLES, absent)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
-    reading = cli.ReadingOptions.from_options(judging)
+    reading = cli.ReadingOptions.from_options({**judging, "has_judges": True})
     try:
         human_qrels, labels = reading.read_judges(qrels, judges, label_format, has_runs=has_runs)
     except InputError as error:
@@ -441,13 +441,8 @@ def judges(
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect is not supported: judges label relevance only")
-        ppi_options = {
-            "alpha": 1 - confidence,
-            "unit": ppi,
-            "fixed_topics": fixed_topics,
-            "seed": seed,
-        }
-        options |= ppi_options if ppi else {"confidence": confidence}
+        design = {"unit": ppi, "fixed_topics": fixed_topics, "seed": seed, "alpha": 1 - confidence}
+        options |= design if ppi else {"confidence": confidence}
         data = (run_list, human_qrels, labels)
         results = _judge_runs(data, measure_list, table_names, families, options)
     all_results = [comparison, *results]

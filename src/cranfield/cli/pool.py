@@ -281,10 +281,7 @@ def pool(
         inputs = (documents_pool, qrels, pooling_method)
         documents = _rank_documents(*inputs, n_next, budget, options)
     else:
-        documents = documents_pool.find_unjudged(qrels) if unjudged else None
-        if documents is not None and qrels is not None:
-            n_judged = len(documents_pool) - len(documents)
-            _warn_of_judgments(len(qrels) - n_judged)
+        documents = _find_unjudged(documents_pool, qrels) if unjudged else None
     if is_list:
         paths = [judged, *cli.list_run_paths(run_list)]
         sheet_options.write(documents, seed, format, output, paths)
@@ -345,6 +342,17 @@ def _report_pool(
     tables = [tabulate_frame(frame, name.capitalize()) for name, frame in frames.items()]
     frames_with_keys = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     return ResultSet([*heading, *lines], tables, frames_with_keys, {**pool_facts, **facts})
+
+
+def _find_unjudged(pool: cf.assess.Pool, qrels: cf.Qrels | None) -> cf.assess.Unjudged:
+    """Find the unjudged documents, and print their number."""
+    documents = pool.find_unjudged(qrels)
+    topics = set() if qrels is None else {*qrels.to_polars()["topic"]}
+    sizes = [n for topic, _, n in documents.by_topic().rows() if n and topic not in topics]
+    remark = f"; {sum(sizes):,} in {inflect(len(sizes), 'topic')} without judgments" * bool(sizes)
+    click.echo(f"unjudged: {documents.heading()[0]}{remark}", err=True)
+    _warn_of_judgments(0 if qrels is None else len(qrels) - len(pool) + len(documents))
+    return documents
 
 
 def _draw_sample(

@@ -81,7 +81,7 @@ def report(
         raise PolicyError("--output must be a file, got standard output (-)")
     # Options are checked before any file is read.
     comparison_options = cli.check_comparison(comparing)
-    reading = cli.ReadingOptions.from_options(judging)
+    reading = cli.ReadingOptions.from_options({**judging, "has_judges": bool(labels)})
     human_qrels: Any = None
     judges: tuple[cf.assess.Judge, ...] = ()
     if labels and source.qrels:

@@ -162,7 +162,10 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
     whole = ppi_scores(COVID.runs[:2], people, noisy(), "nDCG@10")
     assert whole.notes == ()
     some = people.restrict(np.arange(len(people)) % 4 > 0)
-    [note] = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10").notes
+    some_estimate = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10")
+    first, note = some_estimate.notes
+    assert first.startswith("2 of 2 systems: more than 20% of the documents in the top 10 unjudged")
+    assert not some_estimate.is_biased.any()
     gaps = f"{len(people) - len(some):,} of {len(people):,} documents"
     assert note.startswith(f"people did not judge {gaps} that the judge labelled in their topics")
     options: dict[str, Any] = {"unjudged": "condensed"}
@@ -173,6 +176,42 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
         ppi_scores(COVID.runs[:2], relevant, noisy(), "nDCG@10").means.estimate,
         whole.means.estimate,
     )
+
+
+def test_unequal_human_judgments_of_two_systems_have_a_note() -> None:
+    """People judged the top 10 of `old` only, of which `new` shares `n_shared` documents."""
+    for n_shared, n_notes in ((9, 0), (8, 1), (6, 2)):
+        docs = {"old": [f"d{k}" for k in range(10)]}
+        docs["new"] = [*docs["old"][:n_shared], *(f"n{k}" for k in range(10 - n_shared))]
+        runs = {
+            name: {f"q{t}": {doc: -k for k, doc in enumerate(names)} for t in range(8)}
+            for name, names in docs.items()
+        }
+        judge = {
+            f"q{t}": {d: int((t + k) % 3 > 0) for k, d in enumerate([*docs["old"], *docs["new"]])}
+            for t in range(8)
+        }
+        people = {
+            f"q{t}": {d: int((t + int(d[1])) % 3 == 0) for d in docs["old"]} for t in range(5)
+        }
+        estimate = ppi_scores(runs, people, judge, "P@10")
+        notes = [note for note in estimate.notes if "the top 10 " in note]
+        assert len(notes) == n_notes
+        assert estimate.is_biased.tolist() == [[False, n_notes > 0], [n_notes > 0, False]]
+        if notes:
+            start = f"{10 - n_shared}0.0% of the top 10 of 'new' and 0.0% of that of 'old' have no"
+            assert notes[-1].startswith(start) and "against 'new'" in notes[-1]
+        # A bad result for `new` is no decision if its documents lack judgments.
+        decisions = cf.assess.decide({"difference(new, old)": 2}, estimate)
+        [row] = decisions.to_polars().to_dicts()
+        assert row["verdict"] == ("undecided" if n_notes else "not met")
+        assert decisions.verdict[0].endswith("biases it." if n_notes else "not met.")
+        condensed = ppi_scores(runs, people, judge, "P@10", unjudged="condensed")
+        assert not condensed.is_biased.any()
+        # bpref ignores unjudged documents, and a list of relevant documents may be complete.
+        assert not ppi_scores(runs, people, judge, "bpref").is_biased.any()
+        relevant = {topic: {d: g for d, g in of.items() if g} for topic, of in people.items()}
+        assert not ppi_scores(runs, relevant, judge, "P@10").is_biased.any()
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "Judged@10", "P@1"])
@@ -554,3 +593,36 @@ def test_the_population_of_a_sample_without_a_design_is_stated() -> None:
     # Without unjudged documents there is no sample to describe.
     notes = ppi_scores(runs, judge, judge, "P@2", **options).notes
     assert not any("random sample" in note for note in notes)
+
+
+def test_judgments_of_the_first_documents_of_a_system_are_not_a_random_sample() -> None:
+    docs = [f"d{k}" for k in range(8)]
+    runs = {
+        "old": {t: {d: -k for k, d in enumerate(docs)} for t in "xyz"},
+        "new": {t: {d: k % 5 for k, d in enumerate(docs)} for t in "xyz"},
+    }
+    judge = {t: {d: k % 2 for k, d in enumerate(docs)} for t in "xyz"}
+    people = {t: {d: 1 - k % 2 for k, d in enumerate(docs[:3])} for t in "xyz"}
+    options: dict[str, Any] = {"unit": "document", "lambda_": 1}
+    estimate = ppi_scores(runs, people, judge, "P@4", **options)
+    assert estimate.is_biased.all()
+    assert any(note.startswith("people judged the first documents of 'old'")
+               for note in estimate.notes)  # fmt: skip
+    decisions = cf.assess.decide({"difference(new, old)": -9}, estimate)
+    assert decisions.to_polars()["verdict"].to_list() == ["undecided"]
+    # In one topic they are others; in one topic alone it may be by chance; a design says otherwise.
+    other = {**people, "z": {"d0": 1, "d1": 0, "d5": 1}}
+    single = [{"x": of["x"]} for of in (people, judge)]
+    rows = [{**row, "inclusion": 0.5} for row in rows_of(people)]
+    for human, labels in ((other, judge), single, (pl.DataFrame(rows), judge)):
+        fixed_topics = options | {"fixed_topics": True}
+        estimate = ppi_scores(runs, human, labels, "P@4", **fixed_topics)
+        assert not estimate.is_biased.any()
+        assert not any("first documents" in note for note in estimate.notes)
+
+
+def test_topics_without_human_judgments_are_counted() -> None:
+    judge = {**JUDGE, "v": {"d": 1}, "w": {"d": 1}}
+    runs = {"a": {**RUNS["a"], "v": {"d": 1}, "w": {"d": 1}}}
+    with pytest.raises(InputError, match="got none for 2 of 4; .*remove the judge's labels"):
+        ppi_scores(runs, HUMAN, judge, "P@2", unit="document")

@@ -125,11 +125,12 @@ def collect_sampled_documents(
     sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
     inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
     n_sampled = np.bincount(topic, minlength=n_topics)
-    if not n_sampled.all():
+    if n_missing := int((n_sampled == 0).sum()):
         raise InputError(
-            "expected human judgments of documents of each topic, got none for this topic; let"
-            " people judge at least 2 documents of each topic, or, if they judged all documents of"
-            " some topics, use unit='topic'",
+            f"expected human judgments of documents of each topic, got none for {n_missing:,} of"
+            f" {n_topics:,}; let people judge at least 2 documents of each topic; if they were to"
+            " judge only topics chosen beforehand, remove the judge's labels of the others; if they"
+            " judged all documents of some topics, use unit='topic'",
             topic=judged.topics[int(n_sampled.argmin())],
         )
     _, code, stratum_size = np.unique(stratum, return_inverse=True, return_counts=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from math import nan
+from itertools import combinations, compress
+from math import comb, nan, prod
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import make_stream
 from cranfield.base.text import format_range, inflect, sanitise
 from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.judged.coverage import MAX_UNJUDGED, exceeds_unjudged_difference
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.collection.judged.rows import divide
@@ -135,6 +136,8 @@ class PPIScores(Result):
         Number of topics.
     fixed_topics
         Whether standard errors reflect only the sampling of documents.
+    is_biased
+        Whether the choice of judged documents biases a difference; shape (systems, systems).
     notes
         Notes on means without an interval, or with an interval as wide as by human labels alone,
         and on how labels were read.
@@ -155,6 +158,7 @@ class PPIScores(Result):
     scores: Scores
     n_topics: int
     fixed_topics: bool
+    is_biased: Bools
     notes: tuple[str, ...]
     _data: TopicEstimates | DocumentEstimates
 
@@ -356,10 +360,10 @@ def ppi_scores(
     if unit == "topic":
         if fixed_topics:
             raise PolicyError("fixed_topics requires unit='document', got unit='topic'")
-        estimates, topics, judge_scores, notes = _estimate_by_topic(*inputs)
+        estimates, topics, judge_scores, is_biased, notes = _estimate_by_topic(*inputs)
         values = estimates.compute_topic_values()
     else:
-        estimates, judge_scores, notes = _estimate_by_document(*inputs, fixed_topics)
+        estimates, judge_scores, is_biased, notes = _estimate_by_document(*inputs, fixed_topics)
         topics, values = judge_scores.topics, estimates.values
     means = estimates.compute_means()
     counts = {"judged by people": int(means.human[0]), "of": means.n_items}
@@ -381,6 +385,7 @@ def ppi_scores(
         scores=scores,
         n_topics=len(judge_scores.topics),
         fixed_topics=fixed_topics,
+        is_biased=is_biased,
         notes=(*panel.notes, *notes, *name_notes(means, judge_scores.systems)),
         _data=estimates,
     )
@@ -388,8 +393,8 @@ def ppi_scores(
 
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
-) -> tuple[TopicEstimates, tuple[str, ...], Scores, list[str]]:
-    """Estimate scores from judged topics; return also these topics, judge scores and notes."""
+) -> tuple[TopicEstimates, tuple[str, ...], Scores, Bools, list[str]]:
+    """Estimate scores from judged topics; return also topics, judge scores, biases and notes."""
     [judge] = panel.judges
     judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
     if missing_topics := sorted(human_topics - judge_topics):
@@ -400,23 +405,19 @@ def _estimate_by_topic(
     def judge_labels(qrels: Qrels) -> JudgedRuns:
         return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.max_grade)
 
-    def score_labels(
-        judged: JudgedRuns, topics_with_labels: set[str], *other_measures: Measure
-    ) -> list[Scores]:
-        labelled_scores = []
-        for scores in score(judged, [measure, *other_measures]).values():
-            # Judgments may list topics without documents.
-            topics = [topic for topic in scores.topics if topic in topics_with_labels]
-            labelled_scores.append(scores.select(topics).complete()[0])
-        return labelled_scores
-
-    judged = judge_labels(judge.labels)
     # Only one measure is scored if it is the proportion of judged documents itself.
     depth = min(measure.cutoff or 10, 10)
-    [proportion_judged] = parse_measures(f"Judged@{depth}")
-    judge_scores, *judge_proportion = score_labels(judged, judge_topics, proportion_judged)
-    judged_by_human = judge_labels(panel.human)
-    human_scores, *human_proportion = score_labels(judged_by_human, human_topics, proportion_judged)
+    measures = [measure, *parse_measures(f"Judged@{depth}")]
+
+    def score_labels(judged: JudgedRuns, topics_with_labels: set[str]) -> list[Scores]:
+        evaluation = score(judged, measures)
+        # Judgments may list topics without documents.
+        topics = [topic for topic in evaluation.topics if topic in topics_with_labels]
+        return [scores.select(topics).complete()[0] for scores in evaluation.values()]
+
+    judged = judge_labels(judge.labels)
+    judge_scores, *judge_proportion = score_labels(judged, judge_topics)
+    human_scores, *human_proportion = score_labels(judge_labels(panel.human), human_topics)
     human = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in human_scores.topics]
     human[rows] = human_scores.values
@@ -427,16 +428,20 @@ def _estimate_by_topic(
             f"{answers} of {judge.name} without a grade: in scores by the judge, documents without"
             " another answer are unjudged"
         )
+    unjudged = np.full(len(judge_scores.systems), nan)
     if options.get("unjudged") != "condensed":
         proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
+        # Without nonrelevant documents, judgments may be a complete list of relevant ones.
         if panel.human.grades.min() <= panel.scale.min_grade:
             _refuse_partly_judged_topics(*proportions, depth)
-        notes += [
-            *describe_unjudged(panel),
-            *_note_unequal_depth(proportions[0], human_topics, depth),
-        ]
+            if measure.info.beyond_grades != "which documents are judged":
+                unjudged = 1 - proportions[1].values.mean(axis=0)
+                notes += _note_unjudged(judge_scores.systems, unjudged, depth)
+        notes += describe_unjudged(panel)
+        notes += _note_unequal_depth(proportions[0], human_topics, depth)
     estimates = TopicEstimates(human.T, judge_scores.values.T, fit)
-    return estimates, human_scores.topics, judge_scores, notes
+    is_biased = exceeds_unjudged_difference(unjudged[:, None] - unjudged)
+    return estimates, human_scores.topics, judge_scores, is_biased, notes
 
 
 def _collect_label_notes(judged: JudgedRuns, measure: Measure, judge: str) -> list[str]:
@@ -454,6 +459,23 @@ def _refuse_partly_judged_topics(by_judge: Scores, by_human: Scores, depth: int)
             f" labelled {p_labelled:.0%}; if people judged a random sample of each topic's"
             " documents, at least 2 of each, use unit='document'; otherwise let people judge the"
             " other documents of these topics"
+        )
+
+
+def _note_unjudged(names: Sequence[str], unjudged: Floats, depth: int) -> Iterator[str]:
+    """Note many documents without a human judgment, and unequal proportions of them."""
+    systems = [*zip(unjudged, map(quote, names), strict=True)]
+    (low, best), (high, worst) = min(systems), max(systems)
+    if n_above := int((unjudged > MAX_UNJUDGED).sum()):
+        yield (
+            f"{n_above} of {inflect(unjudged.size, 'system')}: more than {MAX_UNJUDGED:.0%} of the"
+            f" documents in the top {depth} unjudged (most in {worst}: {high:.1%})"
+        )
+    if exceeds_unjudged_difference(high - low):
+        yield (
+            f"{high:.1%} of the top {depth} of {worst} and {low:.1%} of that of {best} have no"
+            " human judgment and count as not relevant, which biases the difference against"
+            f" {worst} if some are relevant; judge both (`--unjudged` of `cranfield pool`)"
         )
 
 
@@ -488,10 +510,22 @@ def _describe_population(labels: PooledLabels, n_retrieved: int) -> str:
     )
 
 
+def _find_judged_system(judged: JudgedRuns, labels: PooledLabels) -> str | None:
+    """Find a system whose first documents in all topics are the judged ones; by chance p < .001."""
+    topic, view = judged.judgments.topic, judged.judged()
+    is_sampled = labels.is_sampled[judged.judgments.columns["pool index"]]
+    n_docs, n_sampled = (np.bincount(topic[rows]) for rows in (slice(None), is_sampled))
+    is_first = is_sampled[view.judgment] & (view.rank <= n_sampled[view.cell % n_docs.size])
+    n_first = np.bincount(view.cell[is_first], minlength=prod(judged.shape))
+    is_judged = (n_first.reshape(-1, n_docs.size) == n_sampled).all(axis=1)
+    is_judged &= prod(map(comb, n_docs.tolist(), n_sampled.tolist())) > 1000 * is_judged.size
+    return next(compress(judged.systems, is_judged), None)
+
+
 def _estimate_by_document(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any], fixed_topics: bool
-) -> tuple[DocumentEstimates, Scores, list[str]]:
-    """Estimate scores from sampled documents; return also judge scores and notes."""
+) -> tuple[DocumentEstimates, Scores, Bools, list[str]]:
+    """Estimate scores from sampled documents; return also judge scores, biases and notes."""
     check_additive(measure)
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
@@ -513,8 +547,14 @@ def _estimate_by_document(
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
     if not (has_design or labels.is_sampled.all()):
         notes.append(_describe_population(labels, np.unique(judged.documents.judgment).size))
+    if system := None if has_design else _find_judged_system(judged, labels):
+        notes.append(
+            f"people judged the first documents of {quote(system)}, not random ones, so estimates"
+            " are biased; also judge a random sample of others, with a column 'inclusion'"
+        )
     scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
-    return estimate_scores(sample, len(labels.pool), fixed_topics, fit), scores, notes
+    is_biased = np.full(2 * (len(judged.systems),), bool(system))
+    return estimate_scores(sample, len(labels.pool), fixed_topics, fit), scores, is_biased, notes
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,7 +154,7 @@ class Decisions(TableResult):
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column(
-            "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
+            "Interval within the tolerance: `met`; outside: `not met`; else or biased: `undecided`."
         ),
         "topics": Column(
             "Number of topics at which undecided t intervals would give a verdict, with the same"
@@ -190,7 +190,10 @@ class Decisions(TableResult):
         if row["low"] is not None:
             level = f"{'simultaneous ' if system else ''}{100 * self.confidence:g}%"
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
-        text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {row['verdict']}."
+        limits: Any = (row[k] for k in ("low", "high", "tolerance", "comparison"))
+        is_biased = row["verdict"] != decide_verdict(*limits)
+        verdict = row["verdict"] + ", as the choice of judged documents biases it" * is_biased
+        text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {verdict}."
         if row["topics"] is not None:
             scope = " for all systems, each" if system else ","
             text += (
@@ -228,7 +231,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     -------
     Decisions
         Result with a verdict for each tolerance, judge and measure: `met` if the whole interval is
-        within the tolerance, `not met` if it is outside, else `undecided`.
+        within the tolerance, `not met` if it is outside, else or if biased `undecided`.
 
     Raises
     ------
@@ -291,7 +294,8 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
         first, second = _parse_systems(name, result.systems)
         keys = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
         differences = result.estimate_differences(second).filter(system=first)
-        frame = differences.drop("system").with_columns(**keys)
+        is_biased = result.is_biased[*map(result.systems.index, (first, second))]
+        frame = differences.drop("system").with_columns(**keys, is_biased=bool(is_biased))
     elif table == "intervals":
         statistics = frame["statistic"].unique(maintain_order=True).to_list()
         if name not in statistics:
@@ -319,7 +323,8 @@ def _select_deciding_row(
     rows = estimates.to_dicts()
     joint_level, sizes = 1 - (1 - level) / len(rows), list[int | None]()
     for row in rows:
-        row["verdict"] = decide_verdict(row["low"], row["high"], tolerance, comparison)
+        verdict = decide_verdict(row["low"], row["high"], tolerance, comparison)
+        row["verdict"] = "undecided" if row.get("is_biased") else verdict
         n_topics = row.pop("topics", 0)
         if row["verdict"] == "undecided":
             size = None

@@ -114,6 +114,7 @@ class ReadingOptions:
     ungraded: str = "error"
     map_grades: Any = None
     on_bad_run: str = "error"
+    has_judges: bool = False
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> ReadingOptions:
@@ -131,10 +132,14 @@ class ReadingOptions:
         """Options of reading that judgments and runs share."""
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
-    def read_qrels(
-        self, path: str | None, subtopics: bool | None = None, grades: Any = None
-    ) -> cf.Qrels:
+    def read_qrels(self, path: str | None, subtopics: bool | None = None) -> cf.Qrels:
         """Read judgments."""
+        grades = self.map_grades
+        if grades and self.has_judges:
+            from cranfield.collection.files.grade_maps import GradeMap
+
+            # Judges may give words or texts where people give integers.
+            grades = replace(GradeMap.parse(grades), keeps_integers=True)
         names: Any = None if self.columns is None else self._column_names[0]
         subtopics = self.subtopics if subtopics is None else subtopics
         judgments = cf.read_qrels(
@@ -143,7 +148,7 @@ class ReadingOptions:
             subtopics=subtopics,
             columns=names,
             ungraded=self.ungraded,
-            grades=self.map_grades if grades is None else grades,
+            grades=grades,
             **self.common,
         )
         if self.columns is not None:
@@ -155,7 +160,6 @@ class ReadingOptions:
         self, qrels: str, judges: tuple[str, ...], format: str | None, has_runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
         """Read judgments, and labels of judges whose columns may have other names."""
-        from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, request_columns
 
         columns = None
@@ -165,16 +169,13 @@ class ReadingOptions:
             own_columns = {name: field for name, field in self.columns.items() if "." not in name}
             names = request_columns(own_columns, "qrels", None).names
             human_names.ambiguous_columns = frozenset(names)
-        grades = self.map_grades and GradeMap.parse(self.map_grades)
-        # Judges may give words or texts where people give integers.
-        qrels_grades = grades and replace(grades, keeps_integers=True)
-        judgments = self.read_qrels(qrels, subtopics=False, grades=qrels_grades)
+        judgments = self.read_qrels(qrels, subtopics=False)
         if self.columns is not None:
             matched_columns = human_names.matched_columns | (shared_columns if has_runs else set())
             columns = RequestedColumns("qrels", names, frozenset(matched_columns))
-        default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
+        form = format or ("auto" if self.input_format in JUDGMENT_FORMATS else self.input_format)
         labels = cf.assess.read_judges(
-            judges, format=format or default_format, columns=columns, grades=grades, **self.common
+            judges, format=form, columns=columns, grades=self.map_grades, **self.common
         )
         if columns is not None:
             run_names.ambiguous_columns |= shared_columns & columns.matched_columns

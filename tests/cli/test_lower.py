@@ -178,7 +178,8 @@ def test_judgments_that_match_nothing_in_a_pool(tmp_path: Path) -> None:
     assert "ignored: 2 judgments outside the pool" in err
     assert out.splitlines() == ["1 0 a", "1 0 b"]
     (tmp_path / "q.txt").write_text("1 0 a 1\n")
-    assert cranfield(tmp_path, *command) == ("1 0 b\n", "")
+    size = "unjudged: 1 of 2 pooled documents, in 1 of 1 topic\n"
+    assert cranfield(tmp_path, *command) == ("1 0 b\n", size)
 
 
 def test_a_column_of_distances_by_its_name(tmp_path: Path) -> None:

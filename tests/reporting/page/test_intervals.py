@@ -54,6 +54,17 @@ def test_an_outlier_does_not_squeeze_the_axis() -> None:
     assert min(marks) > 0.5
 
 
+def test_all_intervals_against_a_baseline_are_on_the_axis() -> None:
+    # Differences from a baseline by AP on TREC-COVID, with simultaneous intervals.
+    middle = np.array([.129, .099, .091, .086, .084, .079, .076, .072, .048, .01, np.nan, -.003])  # fmt: skip
+    low, high = choose_axis(middle, middle - 0.037, middle + 0.037, has_zero=True)
+    assert low == pytest.approx(-0.04)
+    assert high == pytest.approx(0.166)
+    # No interval of a system on the axis is cut, though another system is far below.
+    far = np.append(middle, -5.0)
+    assert choose_axis(far, far - 0.037, far + 0.037, has_zero=True) == (low, high)
+
+
 def test_the_best_is_never_beyond_the_axis() -> None:
     random = np.random.default_rng(1)
     values = 0.2 + 0.01 * random.random((20, 9))

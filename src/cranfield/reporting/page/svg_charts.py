@@ -186,13 +186,13 @@ def draw_curves(
 MAX_IQR_DISTANCE = 1.5
 """Values within this distance of the quartiles, in interquartile ranges, are always on the axis."""
 
-MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than this factor
+MAX_STRETCH = 3  # the axis is cut if outliers would stretch it by more than this factor
 
 
 def choose_axis(
     middle: Floats, low: Floats, high: Floats, *, has_zero: bool, contains_all: bool = False
 ) -> tuple[float, float]:
-    """Return the ends of an axis for the bulk of the rows, without outliers.
+    """Return the ends of an axis for all rows, without outliers that would squeeze the others.
 
     The axis always contains the first row, in a ranking the best, and all rows if `contains_all`.
 
@@ -213,18 +213,18 @@ def choose_axis(
     if not middle.size:
         return 0.0, 1.0
     low, high = (np.where(np.isfinite(bounds), bounds, middle) for bounds in (low, high))
-    start, stop = float(low.min()), float(high.max())
+    least, greatest = (0.0, 0.0) if has_zero else (np.inf, -np.inf)
+    start, stop = float(low.min(initial=least)), float(high.max(initial=greatest))
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     max_distance = MAX_IQR_DISTANCE * (q3 - q1)
     is_bulk = (middle >= q1 - max_distance) & (middle <= q3 + max_distance)
     is_bulk[0] = True
-    # The intervals of all rows within these bounds are completely on the axis.
-    is_bulk |= (middle >= low[is_bulk].min()) & (middle <= high[is_bulk].max())
-    bulk = float(low[is_bulk].min()), float(high[is_bulk].max())
+    # The intervals of all rows within the bounds of the bulk are completely on the axis.
+    for _ in range(middle.size):
+        bulk = low[is_bulk].min(initial=least), high[is_bulk].max(initial=greatest)
+        is_bulk |= (middle >= bulk[0]) & (middle <= bulk[1])
     if not contains_all and (stop - start) > MAX_STRETCH * (bulk[1] - bulk[0]):
-        start, stop = bulk
-    if has_zero:
-        start, stop = min(start, 0.0), max(stop, 0.0)
+        start, stop = float(bulk[0]), float(bulk[1])
     if start == stop:
         start, stop = start - 0.5, stop + 0.5
     return start, stop

@@ -214,8 +214,8 @@ def test_directions() -> None:
     assert found.verdicts.tolist() == [[-1, 1, 0]]
     assert found.count_measures().rows() == [("s0", "s1", 1, 1)]
     assert (
-        "1 pair significantly different by at least one measure, 0 of them in the same direction by"
-        " all measures, 1 in opposite directions by different measures"
+        "1 pair significantly different by at least one measure, 0 of them significant in the same"
+        " direction by every measure, 1 in opposite directions by different measures"
     ) in str(found)
     assert "lower scores of the measure are better" in str(found)
     # No t-test was run.

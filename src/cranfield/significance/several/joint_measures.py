@@ -172,7 +172,7 @@ class JointComparison(Result, ProseMixin):
             f"{self.method}: {inflect(len(self), 'pair')} and {inflect(n_measures, 'measure')},"
             f" {inflect(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",
             f"{inflect(n_different, 'pair')} significantly different by at least one measure,"
-            f" {is_unanimous.sum():,} of them in the same direction by all measures,"
+            f" {is_unanimous.sum():,} of them significant in the same direction by every measure,"
             f" {is_contradictory.sum():,} in opposite directions by different measures",
             f"{self.resamples:,} random samples, seed {self.seed}",
         ]

@@ -194,3 +194,28 @@ def test_options_that_no_measure_uses_have_a_note(tmp_path: Path) -> None:
     (tmp_path / "z.csv").write_text("session,topic,query,rank,doc\ns1,1,1,1,a\n")
     call = ("sessions", "z.q", "z.csv", "-m", "RR", "--max-grade", "2")
     assert "setting max-grade has no effect" in cranfield(tmp_path, *call)[1]
+
+
+def test_a_depth_of_rankings_that_limits_a_measure_is_reported() -> None:
+    relevant = {f"d{k:02}": 1 for k in range(15)}
+    qrels = {"deep": relevant, "shallow": dict([*relevant.items()][:9])}
+    runs = {
+        name: {topic: {f"{first}{k:02}": -k for k in range(10)} for topic in qrels}
+        for name, first in (("good", "d"), ("bad", "x"))
+    }
+    measures = ["AP", "SetR", "nDCG", "RBP", "RR", "P@10", "AP@10"]
+    evaluation = cf.evaluate(runs, qrels, measures)
+    limited = [name for name in evaluation if "ranking depth" in evaluation[name].settings]
+    assert limited == ["AP", "SetR", "nDCG", "RBP"]
+    [note] = [note for note in evaluation.notes if "rankings end" in note]
+    assert "rank 10, which limits AP, SetR, nDCG and RBP on 1 of 2 topics" in note
+    assert cf.compare(evaluation["AP"]).prose().count("Rankings end at rank 10,") == 1
+    assert "Rankings end" not in cf.compare(evaluation["AP@10"]).prose()
+    # Not if a depth is set, or another ranking of the topic is longer or shorter.
+    assert not any("rankings end" in n for n in cf.evaluate(runs, qrels, "AP", depth=5).notes)
+    runs["bad"]["deep"].popitem()
+    other = cf.evaluate(runs, qrels, "AP")
+    assert "ranking depth" not in other["AP"].settings
+    assert not any("rankings end" in note for note in other.notes)
+    # TREC's usual depth exceeds the number of relevant documents.
+    assert cf.evaluate(runs, {"deep": {"d00": 1}}, "AP")["AP"].settings.get("ranking depth") is None

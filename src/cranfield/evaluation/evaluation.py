@@ -47,6 +47,8 @@ TIE_EFFECT = 0.005  # ties are reported if they can change an overall value by m
 BY_DOCUMENT = "which documents are retrieved"
 """Value of `Info.beyond_grades` for measures that depend on the identity of documents."""
 
+DEPTH_EFFECT = 1e-6  # a depth is reported if it lowers the best score of a topic by more than this
+
 MAX_RUNS = 3  # maximum number of runs in a note on ties
 
 
@@ -272,6 +274,51 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
         yield f"ties can change {'; '.join(changes)}"
 
 
+def find_limiting_depth(judged: JudgedRuns, measure: Measure) -> tuple[int, int]:
+    """Return the depth of all rankings of topics with more relevant documents, and their number.
+
+    Return zeros if there are no such topics, or if longer rankings could not have better scores.
+    """
+    depth = int(judged.n_retrieved.max(initial=0))
+    n_relevant = judged.recall_base(find_lowest_relevant_grade(measure))
+    n_topics = int(((judged.n_retrieved == depth) & (n_relevant > depth)).all(axis=1).sum())
+    # Functions of a user need not accept an ideal ranking.
+    is_built_in = measure.kind == KINDS[0] and measure.info.family not in {"", "user-defined"}
+    is_unlimited = measure.last_rank is None and is_built_in and is_scored_by_grades(measure)
+    if not n_topics or not is_unlimited or measure.info.range[1] != 1 or judged.policies.depth:
+        return 0, 0
+    ranking = judged.judgments.make_ideal_ranking(judged.judgments.grade.clip(0).astype(float))
+    full, cut = (
+        measure.values(
+            replace(
+                judged,
+                systems=("ideal",),
+                documents=documents,
+                n_retrieved=documents.count,
+                is_scored=np.ones((len(judged.topics), 1), dtype=bool),
+                ties=NO_TIES,
+                views={},
+            )
+        )
+        for documents in (ranking, ranking.where(ranking.rank <= depth))
+    )
+    return (depth, n_topics) if (full > cut + DEPTH_EFFECT).any() else (0, 0)
+
+
+def _note_depth(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report measures whose scores are limited by the depth of the rankings."""
+    names: dict[tuple[int, int], list[str]] = {}
+    for name, table in scores.items():
+        if "ranking depth" in table.settings and isinstance(table.definition, Measure):
+            names.setdefault(find_limiting_depth(judged, table.definition), []).append(name)
+    for (depth, n_topics), affected in names.items():
+        yield (
+            f"rankings end at rank {depth:,}, which limits {format_names(affected, 'measure')} on"
+            f" {n_topics} of {inflect(len(judged.topics), 'topic')}: these have more relevant"
+            " documents"
+        )
+
+
 def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document whose scores are 0."""
     averaged_measures: dict[int, list[str]] = {}
@@ -479,7 +526,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (note_ties, _note_empty_topics, _note_grades, _note_samples)
+        functions = (note_ties, _note_depth, _note_empty_topics, _note_grades, _note_samples)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
@@ -601,6 +648,12 @@ def note_unused(measures: Iterable[Measure], options: Mapping[str, Any]) -> tupl
     return tuple(f"{name} has no effect: no requested measure uses it" for name in names)
 
 
+def _describe_depth(judged: Scorable, measure: Measure) -> dict[str, Any]:
+    """Return the setting for the depth of the rankings, if it limits the scores."""
+    depth = find_limiting_depth(judged, measure)[0] if isinstance(judged, JudgedRuns) else 0
+    return {"ranking depth": depth} if depth else {}
+
+
 def score(
     judged: Scorable,
     measures: str | Measure | Iterable[str | Measure],
@@ -635,7 +688,7 @@ def score(
             values,
             judged.topics,
             judged.systems,
-            settings=judged.describe_settings(measure),
+            settings=judged.describe_settings(measure) | _describe_depth(judged, measure),
             scale=None if grades is None else measure.find_grade_scale(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,

@@ -28,7 +28,6 @@ from cranfield.scales.statements import (
     MEANINGFUL,
     Meaningfulness,
     describe_order,
-    describe_sensitivity,
     meaningfulness,
     parse_measure_or_none,
 )
@@ -665,6 +664,14 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     yield from _describe_policies(comparison.scores.settings)
+    if depth := comparison.scores.settings.get("ranking depth"):
+        yield MethodSentence(
+            [
+                f"Rankings end at rank {depth}, which limits ",
+                MeasureName(measure_name),
+                " on topics with more relevant documents.",
+            ]
+        )
 
 
 def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -674,7 +681,7 @@ def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
             str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value)
         )
         for name, value in settings.items()
-        if isinstance(value, (str, int)) and not isinstance(value, bool)
+        if name != "ranking depth" and isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:
         yield MethodSentence([f"For judging, {'; '.join(policies)}."])
@@ -815,7 +822,6 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             nouns = ("significantly different pair", "significantly different pairs")
             order = describe_order(n_significant, meaning.n_invariant, *nouns)
             yield [f"{start_sentence(order)}{_name_invariant_pairs(meaning)}."]
-            yield [f"{start_sentence(describe_sensitivity(meaning))}."]
 
 
 TRANSFORMATIONS: Mapping[Scale, Sentence] = {

@@ -24,6 +24,7 @@ from cranfield.measures.families import MODULES
 from cranfield.reporting.prose import (
     JUDGING_POLICIES,
     Citation,
+    start_sentence,
     write_paragraph,
     write_paragraphs,
 )
@@ -185,6 +186,13 @@ class Comparison(Reader):
         for told in found[0].removeprefix("For judging, ")[:-1].split("; "):
             name = names[told]
             assert JUDGING_POLICIES[name][self.one.scores.settings[name]] == told
+
+    @matches(
+        rf"Rankings end at rank ({N}), which limits AP on topics with more relevant documents\."
+    )
+    def see_depth(self, found: re.Match[str]) -> None:
+        assert self.one.measure == "AP"
+        assert number(found[1]) == self.one.scores.settings["ranking depth"]
 
     @matches(
         rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"
@@ -535,6 +543,11 @@ def test_sentence_by_sentence(evaluation: Any, case: str, measure: str) -> None:
     reader = Comparison(comparison, margin)
     for sentence in sentences(comparison.prose(margin=margin)):
         reader.check(sentence)
+    assert not any("sensitiv" in name for name in reader.read)
+    # The sensitivity to powers of the scores is among the lines on the scale only.
+    for line in cf.meaningfulness(comparison).lines():
+        if line.startswith("sensitivity: "):
+            reader.check(start_sentence(line.removeprefix("sensitivity: ")) + ".")
     expected = {"see_test", "see_assumptions", "see_scale", "see_version", "see_policies"}
     if measure == "AP" or "baseline" not in how:
         assert needed | expected <= reader.read
@@ -625,8 +638,9 @@ def test_a_decision_that_no_power_changes_has_one_number() -> None:
     assert comparison.count() == 5
     reader = Comparison(comparison)
     told = sentences(comparison.prose())
-    for start in ("Of these 5 pairs, ", "All 5 significantly different pairs keep "):
-        [sentence] = [one for one in told if one.startswith(start)]
+    [order] = [one for one in told if one.startswith("All 5 significantly different pairs keep ")]
+    [sensitivity] = [one for one in cf.meaningfulness(comparison).lines() if "of these 5" in one]
+    for sentence in (order, f"{start_sentence(sensitivity.removeprefix('sensitivity: '))}."):
         reader.check(sentence)
     assert "see_sensitivity_of_all" in reader.read
 

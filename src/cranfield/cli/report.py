@@ -229,7 +229,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_requested: b
 @cli.command(
     common="list measure scores only topic length grades baseline test correction output rel"
 )
-@cli.settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
+@cli.settings(f"reference title width height {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
 @cli.option(
     "--list",
@@ -253,7 +253,11 @@ def _list_charts(context: click.Context, param: click.Parameter, is_requested: b
     ),
 )
 @cli.options_from(
-    "cranfield.reporting.charts.save", "width title", group="Chart", width={"metavar": "MM"}
+    "cranfield.reporting.charts.save",
+    "width height title",
+    group="Chart",
+    width={"metavar": "MM"},
+    height={"metavar": "MM"},
 )
 @cli.make_score_input(cli.make_measures_option(("AP",)))
 @cli.comparing_options
@@ -267,6 +271,7 @@ def plot(
     *,
     output: str | None,
     width: float | None,
+    height: float | None,
     title: bool,
     **judging: Any,
 ) -> None:
@@ -330,7 +335,7 @@ def plot(
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
         figure = getattr(data.plot, name)(**_add_pair(chart, name, data.systems, options))
-    save(figure, path, width=width, title=title)
+    save(figure, path, width=width, height=height, title=title)
     click.echo(sanitise(f"written: {path}"), err=True)
     if not title:
         click.echo(sanitise(f"caption: {make_caption(figure)}"), err=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
@@ -39,6 +41,21 @@ def test_points_are_means_and_the_title_has_their_tau(systems: int) -> None:
     assert scales == [False, True]
     # Many systems have no names, but in tooltips.
     assert len(spec["layer"]) == (2 if systems < 26 else 1)
+
+
+def test_no_name_overlaps_another() -> None:
+    scores = {"near": [0.5, 0.5], "near, too": [0.5, 0.51], "far": [0.1, 0.9]}
+    evaluation = cf.evaluate(runs_of(3), QRELS, ["AP", "P@3"])
+    tables = {
+        name: replace(table, systems=tuple(scores), values=np.tile(row, (len(QRELS), 1)))
+        for (name, table), row in zip(
+            evaluation.items(), np.transpose([*scores.values()]), strict=True
+        )
+    }
+    chart = measure_scatter(replace(evaluation, scores=tables))
+    names = [{row["system"] for row in rows} for rows in spec_of(chart)["datasets"].values()]
+    assert sorted(map(len, names)) == [2, 3]
+    assert {"near", "far"} in names
 
 
 def test_refusals() -> None:

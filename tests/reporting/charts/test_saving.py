@@ -139,6 +139,13 @@ def test_width_of_a_column_and_no_title(tmp_path: Path) -> None:
         # A point is 1/72 inch, and widths are rounded to pixels of 1/96 inch.
         assert float(page.mediabox.width) / 72 * 25.4 == pytest.approx(side, abs=0.15)
         assert "dense" in page.extract_text()
+    for size in ({"height": 60}, {"height": 60, "width": 84}):
+        save(chart, path, **size)
+        text = path.read_text(encoding="utf-8")
+        assert f'height="{round(60 / 25.4 * 96)}"' in text
+        assert (f'width="{round(84 / 25.4 * 96)}"' in text) == ("width" in size)
+    with pytest.raises(cf.PolicyError, match="height must be a number"):
+        save(chart, path, height=5)
     with pytest.raises(cf.PolicyError, match="width must be a number"):
         save(chart, path, width=True)
     with pytest.raises(cf.PolicyError, match="one panel, got"):

@@ -50,6 +50,7 @@ def save(
     *,
     scale: float = SCALE,
     width: float | None = None,
+    height: float | None = None,
     title: bool = True,
 ) -> None:
     """Write a chart to a file: HTML, SVG, PDF, PNG or JSON, by its suffix.
@@ -71,13 +72,16 @@ def save(
         Width of the whole chart in millimetres, such as 84 for a column of a paper, at 96 pixels
         per inch, in PDF too. The plot is resized, and text keeps its size of about 8 points. Charts
         with several panels are refused.
+    height
+        Height of the whole chart in millimetres, as for the width. Labels that would overlap are
+        omitted.
     title
         Whether to draw the title; in a paper, the caption replaces the title.
 
     Raises
     ------
     PolicyError
-        For an unknown suffix, an invalid scale or width, or an object that is not a chart.
+        For an unknown suffix, an invalid scale or size, or an object that is not a chart.
     InputError
         If the file cannot be written.
     MissingDependencyError
@@ -96,26 +100,38 @@ def save(
     cranfield.PolicyError: path must end in .html, .svg, .pdf, .png or .json, got 'box.docx'
     """
     suffix = parse_format(path)
-    content = render_chart(_resize(chart, width, title), suffix, scale=scale)
+    content = render_chart(_resize(chart, width, height, title), suffix, scale=scale)
     with open_atomically(path) as out:
         out.write(content)
 
 
-def _resize(chart: Any, width: float | None, title: bool) -> Any:
-    """Return a chart with a width in millimetres, if set, and without its title unless `title`."""
-    if width is None and title:
+def _resize(chart: Any, width: float | None, height: float | None, title: bool) -> Any:
+    """Return a chart with a size in millimetres, if set, and without its title unless `title`."""
+    sizes = {
+        name: size for name, size in (("width", width), ("height", height)) if size is not None
+    }
+    if not sizes and title:
         return chart
     check_extra("json")
     import altair as alt
 
     changes: dict[str, Any] = {}
-    if width is not None:
-        check_number("width", width, 30, 1000)
+    for name, size in sizes.items():
+        check_number(name, size, 30, 1000)
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
-            raise PolicyError(f"width requires a chart of one panel, got {type(chart).__name__}")
-        fit = alt.AutoSizeParams(type="fit-x", contains="padding")
-        changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
+            raise PolicyError(f"{name} requires a chart of one panel, got {type(chart).__name__}")
+        changes[name] = round(size * PIXELS_PER_MM)
+    if sizes:
+        fit = "fit" if len(sizes) > 1 else "fit-x" if width is not None else "fit-y"
+        changes["autosize"] = alt.AutoSizeParams(type=fit, contains="padding")
+    if width is not None:
         chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
+    if height is not None:
+        spec = chart.to_dict()
+        for encoding in _find_encodings(spec):
+            if isinstance(axis := encoding.get("y", {}).get("axis"), dict):
+                axis["labelOverlap"] = "greedy"  # labels that would overlap are omitted
+        chart = type(chart).from_dict(spec)
     if not title:
         changes["title"] = ""
     return chart.properties(**changes)

@@ -16,6 +16,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import summary
 from cranfield.reporting.charts import inputs, theme
+from cranfield.reporting.charts.saving import CHARACTER_WIDTH
 from cranfield.scores.one_measure import find_label
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
@@ -188,7 +189,8 @@ def intervals_chart(
     if comparison.half_widths is None:
         note = (
             f"Lines: confidence intervals of the {comparison.difference_from}"
-            f" {names[reference_index]} (which has no interval), around each {comparison.mean_of}."
+            f" {names[reference_index]} (which has no interval), around each {comparison.mean_of};"
+            " if a line does not touch the vertical line, the difference is significant."
         )
         is_missing = np.isnan(bounds[0]) & (verdicts != summary.NOT_COMPARED)
         if n_missing := int(is_missing.sum()):
@@ -205,7 +207,7 @@ def intervals_chart(
     values = np.stack([low, high, comparison.means])
     lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
     # Vega would draw an empty domain as 0 to 1, which may not contain the means.
-    domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
+    margin = 0.02 * (highest - lowest) or 0.1
     return theme.draw_interval_rows(
         frame,
         "system",
@@ -222,7 +224,7 @@ def intervals_chart(
         size=64,
         legend={"title": heading, "titleLimit": WIDTH, "labelLimit": WIDTH, "columns": 4},
         band=frame.filter(verdict="reference").select("low", "high"),
-        scale=alt.Scale(zero=False, nice=False, domain=domain),
+        scale=alt.Scale(zero=False, nice=False, domain=[lowest - margin, highest + margin]),
         width=WIDTH,
         title=theme.write_title(
             capitalise(title)
@@ -451,6 +453,22 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     )
 
 
+def _omit_overlapping_names(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the names at x and y that do not overlap the names before them."""
+    x, y = (
+        (values - values.min()) / (np.ptp(values) or 1) for values in texts["x", "y"].to_numpy().T
+    )
+    # The plot in one column of a paper has some 200 pixels; a name is 13 pixels high.
+    left, top = 200 * x, 0.8 * SIDE * y
+    right = left + CHARACTER_WIDTH * texts["system"].str.len_chars().to_numpy()
+    shown: list[int] = []
+    for k in range(texts.height):
+        overlaps = (left[shown] < right[k]) & (left[k] < right[shown])
+        if not (overlaps & (np.abs(top[shown] - top[k]) < 13)).any():
+            shown.append(k)
+    return texts[shown]
+
+
 @theme.declare_chart("measure-scatter", "Evaluation")
 def measure_scatter(
     evaluation: Evaluation, measures: Sequence[str] | None = None
@@ -516,6 +534,7 @@ def measure_scatter(
     layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
     if points.height <= MAX_NAMES:
         texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
+        texts = _omit_overlapping_names(texts)
         text = theme.start_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
         layers.append(text.encode(x=x, y=y, text="system:N"))
     return theme.combine_layers(

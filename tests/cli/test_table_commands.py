@@ -130,7 +130,8 @@ compare qrels *.run --places 3 --as prose | --places cannot be combined with --a
 compare qrels *.run --as ranks --strict | --strict cannot be combined with --as ranks
 compare qrels *.run --joint --margin .1 | --margin cannot be combined with --joint
 compare qrels *.run --joint --as anova | --joint cannot be combined with --as anova
-compare qrels *.run --joint --marks groups | --marks cannot be combined with --joint
+compare qrels *.run --joint --marks none | --joint cannot be combined with --marks none
+compare qrels *.run --joint --marks symbols | marks 'symbols' require a baseline, got none
 compare qrels *.run --joint -c bh | must be one of bootstrap-tukey, bootstrap-max-t, got 'bh'
 compare qrels *.run --as ranks -b one | sets of ranks require a comparison of all pairs
 compare qrels *.run --marks groups --format csv | --format with --marks must be one of: text,

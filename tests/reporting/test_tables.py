@@ -126,6 +126,44 @@ def test_letters_of_groups() -> None:
             assert bool(together) == (p[i, j] > 0.05)
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_marks_of_a_joint_test(lower: bool) -> None:
+    random = np.random.default_rng(4)
+    shifts = {"x": [0, 0.4, 0.9, 1.1], "y": [0.6, 0, 0.7, 0.5], "z": [0, 0, 0, 0]}
+    topics, systems = tuple(map(str, range(25))), tuple("abcd")
+    ev = {
+        name: cf.Scores(
+            random.normal(size=(25, 4)) + shift, topics, systems, name, lower_is_better=lower
+        )
+        for name, shift in shifts.items()
+    }
+    joint = cf.significance.compare_measures(ev, baseline="a", resamples=999)
+    levels = (0.05, 0.001)
+    found = cf.table(ev, baseline="a", joint=True, alpha=levels, resamples=999)
+    assert f"{joint.method}, all measures jointly" in found.notes
+    signs = set()
+    for k in range(3):
+        for row, pvalue, sign in zip(
+            (1, 2, 3), joint.pvalues[:, k], joint.verdicts[:, k], strict=True
+        ):
+            symbol = ["", "†", "‡"][sum(pvalue <= level for level in levels)]
+            assert found.rows[row][k + 1].mark == symbol + "↓" * bool(sign < 0)
+            signs.add(int(sign))
+    assert len(signs) > 1
+    alone = cf.compare(ev["x"], baseline="a", resamples=999)
+    assert (joint.pvalues[:, 0] >= alone.adjusted_pvalues).all()
+    with pytest.raises(cf.PolicyError, match="test cannot be combined with joint=True"):
+        cf.table(ev, test="t", joint=True)
+    groups = cf.table(ev, joint=True, marks="groups", resamples=999)
+    all_pairs = cf.significance.compare_measures(ev, resamples=999)
+    for k in range(3):
+        letters = [{*row[k + 1].mark} for row in groups.rows]
+        for a, b, pvalue in zip(
+            all_pairs.first, all_pairs.second, all_pairs.pvalues[:, k], strict=True
+        ):
+            assert bool(letters[a] & letters[b]) == (pvalue > 0.05)
+
+
 def test_each_measure_is_tested_by_itself() -> None:
     ev = {"AP": some_scores(), "nDCG@10": some_scores("nDCG@10", seed=8)}
     found = cf.table(ev, baseline="c", test="t")

@@ -39,17 +39,20 @@ VIEWS = [
     group="Comparison",
     margin={"metavar": "MARGIN", "requires": "!--marks !--joint !--as=ranks"},
     fail_if_worse={"requires": "!--joint !--as=ranks"},
-    joint={"requires": "!--as=ranks,anova"},
+    joint={"requires": "!--as=ranks,anova !--marks=none"},
     strict={"requires": "!--joint !--as=ranks"},
 )
 @cli.own_options(
     "format marks places as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(FORMATS)},
-    marks={"type": click.Choice(list(MARKS)), "requires": "!--joint !--as=ranks,prose,anova"},
+    marks={"type": click.Choice(list(MARKS)), "requires": "!--as=ranks,prose,anova"},
     places={
         "type": cli.IntegerRange(0, 17),
-        "requires": f"--format={','.join(ROUNDED_FORMATS)} !--joint !--as=ranks,prose",
+        "requires": [
+            f"--format={','.join(ROUNDED_FORMATS)} {other} !--as=ranks,prose"
+            for other in ("!--joint", "--marks")
+        ],
     },
     view={"type": click.Choice(VIEWS)},
     topic_groups={"requires": "--as=summary"},
@@ -167,6 +170,14 @@ def compare(
         judging, has_all_measures=has_all_measures, has_notes=True, scale=scale
     )
     scores = _split_by_replicate(scores, options["test"], replicates)
+    if joint and marks is not None:
+        joint_options = _choose_joint_options(options)
+        table = cf.table(
+            scores, joint=True, marks=marks, places=places, sort=next(iter(scores)), **joint_options
+        )
+        text = markup.format_tables([table], format) if format in cli.MARKUP else f"{table}\n"
+        cli.write(text, output)
+        return 0
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
         _write(
@@ -393,9 +404,7 @@ def _compute_rank_sets(
     return {name: cf.significance.rank_sets(s, **rank_options) for name, s in scores.items()}
 
 
-def _compare_jointly(
-    scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
-) -> dict[str, cf.significance.JointComparison]:
+def _choose_joint_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if _chooses_test(options):
         raise PolicyError(
             "--joint is a two-sided test of its own and cannot be combined with --test,"
@@ -404,7 +413,13 @@ def _compare_jointly(
     joint_options = {name: options[name] for name in (*SHARED_OPTIONS, "baseline")}
     if options["correction"]:
         joint_options["correction"] = options["correction"]
-    return {"": cf.significance.compare_measures(scores, **joint_options)}
+    return joint_options
+
+
+def _compare_jointly(
+    scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
+) -> dict[str, cf.significance.JointComparison]:
+    return {"": cf.significance.compare_measures(scores, **_choose_joint_options(options))}
 
 
 def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str | None) -> None:

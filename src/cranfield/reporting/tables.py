@@ -19,11 +19,13 @@ from cranfield.reporting.summary import BETTER, WORSE, list_group_letters, make_
 from cranfield.reporting.terminal import tabulate_units
 from cranfield.result import Result
 from cranfield.scores import Scores
+from cranfield.scores.one_measure import align_scores, complete_scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import ALPHABET, name_group, shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison, choose_decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE
+from cranfield.significance.several.joint_measures import JointComparison, compare_measures
 from cranfield.tabular import NO_VALUE, Cell, Table, tabulate_frame
 
 
@@ -40,9 +42,12 @@ class SignificanceMarks:
 
 
 def make_marks(
-    comparisons: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
+    comparisons: Mapping[str, PairwiseComparison],
+    kind: str,
+    levels: Sequence[float] | None = None,
+    joint: JointComparison | None = None,
 ) -> SignificanceMarks:
-    """Make the marks of a kind from a comparison for each measure."""
+    """Make the marks of a kind from a comparison for each measure, or from a joint test of them."""
     if kind == "none" or not comparisons:
         return SignificanceMarks()
     first_comparison = next(iter(comparisons.values()))
@@ -63,12 +68,12 @@ def make_marks(
         letters = [name_group(k) for k in range(len(first_comparison.systems))]
         by_measure = {name: _list_beaten(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
-    suffix = ", each measure separately" if len(comparisons) > 1 else ""
-    legend = [meaning, f"{first_comparison.method}{suffix}"]
-    if first_comparison.resamples is not None:
-        legend.append(
-            f"{first_comparison.resamples:,} random samples, seed {first_comparison.seed}"
-        )
+    applied = joint or first_comparison
+    scope = "all measures jointly" if joint else "each measure separately"
+    suffix = f", {scope}" if len(comparisons) > 1 else ""
+    legend = [meaning, f"{applied.method}{suffix}"]
+    if applied.resamples is not None:
+        legend.append(f"{applied.resamples:,} random samples, seed {applied.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
     rank_measures = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
     statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_measures}
@@ -88,8 +93,28 @@ def make_marks(
         for name, pairs in comparisons.items()
         for note in pairs.notes
     )
+    remarks = remarks if joint is None else dict.fromkeys(joint.notes)
     baselines = first_comparison.baselines if kind == "symbols" else ()
     return SignificanceMarks(by_measure, letters, statistics, legend, list(remarks), baselines)
+
+
+def _compare_jointly(
+    scores: Mapping[str, Scores], **options: Any
+) -> tuple[JointComparison, dict[str, PairwiseComparison]]:
+    """Return a joint test, and comparisons by each measure with its p-values."""
+    options = {name: value for name, value in options.items() if value is not None}
+    for name in options:
+        if name not in JOINT_OPTIONS:
+            raise PolicyError(f"{name} cannot be combined with joint=True")
+    joint = compare_measures(scores, **options)
+    complete, _ = complete_scores(align_scores(scores), options.get("missing", "error"))
+    common = {"baseline": options.get("baseline"), "alpha": joint.alpha}
+    return joint, {
+        name: replace(
+            compare(values, test="t", correction="none", **common), adjusted_pvalues=pvalues
+        )
+        for (name, values), pvalues in zip(complete.items(), joint.pvalues.T, strict=True)
+    }
 
 
 def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -270,6 +295,7 @@ def table(
     test: str | None = None,
     correction: str | None = None,
     alpha: float | Sequence[float] = 0.05,
+    joint: bool = False,
     marks: str | None = None,
     sort: str | None = None,
     best: bool = True,
@@ -292,6 +318,9 @@ def table(
         :func:`cranfield.compare`, whose defaults apply to options that are not set.
     alpha
         Significance level; with a single baseline also a list of levels, each with its own symbol.
+    joint
+        Whether to test all measures as one family, by
+        :func:`cranfield.significance.compare_measures`.
     marks
         Marks that follow a score: `symbols` for significant differences from a baseline, letters of
         the systems `beaten` (significantly worse by the test), letters of `groups` of
@@ -357,6 +386,7 @@ def table(
     if not isinstance(results, (Scores, Mapping)):
         is_set = {
             "alpha": alpha != 0.05,
+            "joint": joint,
             "marks": marks is not None,
             "sort": sort is not None,
             "best": not best,
@@ -377,15 +407,19 @@ def table(
     if not (baseline is None or isinstance(baseline, (str, list, tuple))):
         raise PolicyError(f"baseline must be a name or a list of names, got {baseline!r}")
     score_marks = SignificanceMarks()
-    if marks != "none" and (test_names or marks is not None):
+    if marks != "none" and (test_names or joint or marks is not None):
         baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
         levels = parse_levels(alpha)
         kind = check_marks(marks, baselines, levels)
-        comparisons = {
-            name: compare(value, alpha=levels[0], **tests, **options)
-            for name, value in scores.items()
-        }
-        score_marks = make_marks(comparisons, kind, levels)
+        joint_test = None
+        if joint:
+            joint_test, comparisons = _compare_jointly(scores, alpha=levels[0], **tests, **options)
+        else:
+            comparisons = {
+                name: compare(value, alpha=levels[0], **tests, **options)
+                for name, value in scores.items()
+            }
+        score_marks = make_marks(comparisons, kind, levels, joint_test)
         # The table has the tested scores, in which missing scores may be imputed or excluded.
         scores = {name: comparison.scores for name, comparison in comparisons.items()}
     elif options:
@@ -395,6 +429,7 @@ def table(
     )
 
 
+JOINT_OPTIONS = ("baseline", "correction", "alpha", "missing", "resamples", "seed", "jobs")
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
 MAX_PLACES = 17  # maximum number of decimals; a float has at most 17 significant digits
 

@@ -129,11 +129,19 @@ def test_letters_of_groups() -> None:
 @pytest.mark.parametrize("lower", [False, True])
 def test_marks_of_a_joint_test(lower: bool) -> None:
     random = np.random.default_rng(4)
-    shifts = {"x": [0, 0.4, 0.9, 1.1], "y": [0.6, 0, 0.7, 0.5], "z": [0, 0, 0, 0]}
+    shifts: dict[str, list[float]] = {
+        "x": [0, 0.4, 0.9, 1.1],
+        "y": [0.6, 0, 0.7, 0.5],
+        "z": [0, 0, 0, 0],
+    }
     topics, systems = tuple(map(str, range(25))), tuple("abcd")
     ev = {
         name: cf.Scores(
-            random.normal(size=(25, 4)) + shift, topics, systems, name, lower_is_better=lower
+            random.normal(size=(25, 4)) + np.array(shift),
+            topics,
+            systems,
+            name,
+            lower_is_better=lower,
         )
         for name, shift in shifts.items()
     }
@@ -147,7 +155,7 @@ def test_marks_of_a_joint_test(lower: bool) -> None:
             (1, 2, 3), joint.pvalues[:, k], joint.verdicts[:, k], strict=True
         ):
             symbol = ["", "†", "‡"][sum(pvalue <= level for level in levels)]
-            assert found.rows[row][k + 1].mark == symbol + "↓" * bool(sign < 0)
+            assert marks(found, k + 1)[row] == symbol + "↓" * bool(sign < 0)
             signs.add(int(sign))
     assert len(signs) > 1
     alone = cf.compare(ev["x"], baseline="a", resamples=999)
@@ -157,7 +165,7 @@ def test_marks_of_a_joint_test(lower: bool) -> None:
     groups = cf.table(ev, joint=True, marks="groups", resamples=999)
     all_pairs = cf.significance.compare_measures(ev, resamples=999)
     for k in range(3):
-        letters = [{*row[k + 1].mark} for row in groups.rows]
+        letters = [{*mark} for mark in marks(groups, k + 1)]
         for a, b, pvalue in zip(
             all_pairs.first, all_pairs.second, all_pairs.pvalues[:, k], strict=True
         ):

@@ -108,12 +108,15 @@ def _compare_jointly(
             raise PolicyError(f"{name} cannot be combined with joint=True")
     joint = compare_measures(scores, **options)
     complete, _ = complete_scores(align_scores(scores), options.get("missing", "error"))
-    common = {"baseline": options.get("baseline"), "alpha": joint.alpha}
-    return joint, {
-        name: replace(
-            compare(values, test="t", correction="none", **common), adjusted_pvalues=pvalues
+    comparisons = {
+        name: compare(
+            values, test="t", correction="none", baseline=joint.baselines or None, alpha=joint.alpha
         )
-        for (name, values), pvalues in zip(complete.items(), joint.pvalues.T, strict=True)
+        for name, values in complete.items()
+    }
+    return joint, {
+        name: replace(comparison, adjusted_pvalues=pvalues)
+        for (name, comparison), pvalues in zip(comparisons.items(), joint.pvalues.T, strict=True)
     }
 
 

@@ -122,8 +122,10 @@ def _resize(chart: Any, width: float | None, height: float | None, title: bool) 
             raise PolicyError(f"{name} requires a chart of one panel, got {type(chart).__name__}")
         changes[name] = round(size * PIXELS_PER_MM)
     if sizes:
-        fit = "fit" if len(sizes) > 1 else "fit-x" if width is not None else "fit-y"
-        changes["autosize"] = alt.AutoSizeParams(type=fit, contains="padding")
+        changes["autosize"] = alt.AutoSizeParams(
+            type="fit" if len(sizes) > 1 else "fit-x" if width is not None else "fit-y",
+            contains="padding",
+        )
     if width is not None:
         chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
     if height is not None:

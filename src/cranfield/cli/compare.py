@@ -170,16 +170,19 @@ def compare(
         judging, has_all_measures=has_all_measures, has_notes=True, scale=scale
     )
     scores = _split_by_replicate(scores, options["test"], replicates)
+    joint_options = _choose_joint_options(options) if joint else {}
     if joint and marks is not None:
-        joint_options = _choose_joint_options(options)
-        table = cf.table(
-            scores, joint=True, marks=marks, places=places, sort=next(iter(scores)), **joint_options
-        )
+        layout: dict[str, Any] = {"marks": marks, "places": places, "sort": next(iter(scores))}
+        table = cf.table(scores, joint=True, **layout, **joint_options)
         text = markup.format_tables([table], format) if format in cli.MARKUP else f"{table}\n"
         cli.write(text, output)
         return 0
     if view == "ranks" or joint:
-        leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
+        leaderboards: dict[str, Any] = (
+            {"": cf.significance.compare_measures(scores, **joint_options)}
+            if joint
+            else _compute_rank_sets(scores, options)
+        )
         _write(
             leaderboards, format, _format_leaderboards(leaderboards, format, view, markup), output
         )
@@ -414,12 +417,6 @@ def _choose_joint_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if options["correction"]:
         joint_options["correction"] = options["correction"]
     return joint_options
-
-
-def _compare_jointly(
-    scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
-) -> dict[str, cf.significance.JointComparison]:
-    return {"": cf.significance.compare_measures(scores, **_choose_joint_options(options))}
 
 
 def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str | None) -> None:

@@ -274,43 +274,41 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
         yield f"ties can change {'; '.join(changes)}"
 
 
-def find_limiting_depth(judged: JudgedRuns, measure: Measure) -> tuple[int, int]:
-    """Return the depth of all rankings of topics with more relevant documents, and their number.
-
-    Return zeros if there are no such topics, or if longer rankings could not have better scores.
-    """
-    depth = int(judged.n_retrieved.max(initial=0))
-    n_relevant = judged.recall_base(find_lowest_relevant_grade(measure))
-    n_topics = int(((judged.n_retrieved == depth) & (n_relevant > depth)).all(axis=1).sum())
+def _describe_depth(judged: Scorable, measure: Measure) -> dict[str, int]:
+    """Return the setting for the depth of the rankings, if longer ones could score better."""
     # Functions of a user need not accept an ideal ranking.
     is_built_in = measure.kind == KINDS[0] and measure.info.family not in {"", "user-defined"}
-    is_unlimited = measure.last_rank is None and is_built_in and is_scored_by_grades(measure)
-    if not n_topics or not is_unlimited or measure.info.range[1] != 1 or judged.policies.depth:
-        return 0, 0
-    ranking = judged.judgments.make_ideal_ranking(judged.judgments.grade.clip(0).astype(float))
-    full, cut = (
-        measure.values(
-            replace(
-                judged,
-                systems=("ideal",),
-                documents=documents,
-                n_retrieved=documents.count,
-                is_scored=np.ones((len(judged.topics), 1), dtype=bool),
-                ties=NO_TIES,
-                views={},
-            )
-        )
-        for documents in (ranking, ranking.where(ranking.rank <= depth))
-    )
-    return (depth, n_topics) if (full > cut + DEPTH_EFFECT).any() else (0, 0)
+    if not isinstance(judged, JudgedRuns) or judged.policies.depth or not is_built_in:
+        return {}
+    depth = int(judged.n_retrieved.max(initial=0))
+    is_unlimited = measure.last_rank is None and measure.info.range[1] == 1
+    if not (is_unlimited and is_scored_by_grades(measure) and _count_cut(judged, measure, depth)):
+        return {}
+    documents = judged.judgments.make_ideal_ranking(judged.judgments.grade.clip(0).astype(float))
+    count = documents.count
+    changes: dict[str, Any] = {
+        "documents": documents,
+        "n_retrieved": count,
+        "is_scored": count >= 0,
+    }
+    ideal = replace(judged, systems=("ideal",), ties=NO_TIES, views={}, **changes)
+    has_effect = measure.values(ideal) > measure.values(ideal.top(depth)) + DEPTH_EFFECT
+    return {"ranking depth": depth} if has_effect.any() else {}
+
+
+def _count_cut(judged: JudgedRuns, measure: Any, depth: int) -> int:
+    """Count the topics with more relevant documents than their rankings, all of this depth."""
+    has_more = judged.recall_base(find_lowest_relevant_grade(measure)) > depth
+    return int((has_more & (judged.n_retrieved == depth)).all(axis=1).sum())
 
 
 def _note_depth(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report measures whose scores are limited by the depth of the rankings."""
     names: dict[tuple[int, int], list[str]] = {}
     for name, table in scores.items():
-        if "ranking depth" in table.settings and isinstance(table.definition, Measure):
-            names.setdefault(find_limiting_depth(judged, table.definition), []).append(name)
+        if depth := table.settings.get("ranking depth"):
+            n_topics = _count_cut(judged, table.definition, depth)
+            names.setdefault((depth, n_topics), []).append(name)
     for (depth, n_topics), affected in names.items():
         yield (
             f"rankings end at rank {depth:,}, which limits {format_names(affected, 'measure')} on"
@@ -646,12 +644,6 @@ def note_unused(measures: Iterable[Measure], options: Mapping[str, Any]) -> tupl
     """Return notes on options of judging that are set, but used by none of the measures."""
     names = [name for name in list_unused(measures) if options.get(name) is not None]
     return tuple(f"{name} has no effect: no requested measure uses it" for name in names)
-
-
-def _describe_depth(judged: Scorable, measure: Measure) -> dict[str, Any]:
-    """Return the setting for the depth of the rankings, if it limits the scores."""
-    depth = find_limiting_depth(judged, measure)[0] if isinstance(judged, JudgedRuns) else 0
-    return {"ranking depth": depth} if depth else {}
 
 
 def score(

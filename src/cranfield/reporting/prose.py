@@ -665,13 +665,9 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [f"Lower scores of {measure_name} are better."]
     yield from _describe_policies(comparison.scores.settings)
     if depth := comparison.scores.settings.get("ranking depth"):
-        yield MethodSentence(
-            [
-                f"Rankings end at rank {depth}, which limits ",
-                MeasureName(measure_name),
-                " on topics with more relevant documents.",
-            ]
-        )
+        start, end = "Rankings end at rank", "on topics with more relevant documents."
+        name = MeasureName(measure_name)
+        yield MethodSentence([f"{start} {depth}, which limits ", name, f" {end}"])
 
 
 def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:

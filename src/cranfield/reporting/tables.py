@@ -108,16 +108,16 @@ def _compare_jointly(
             raise PolicyError(f"{name} cannot be combined with joint=True")
     joint = compare_measures(scores, **options)
     complete, _ = complete_scores(align_scores(scores), options.get("missing", "error"))
-    comparisons = {
-        name: compare(
-            values, test="t", correction="none", baseline=joint.baselines or None, alpha=joint.alpha
-        )
-        for name, values in complete.items()
+    comparisons = {}
+    tested: dict[str, Any] = {
+        "test": "t",
+        "correction": "none",
+        "baseline": joint.baselines or None,
     }
-    return joint, {
-        name: replace(comparison, adjusted_pvalues=pvalues)
-        for (name, comparison), pvalues in zip(comparisons.items(), joint.pvalues.T, strict=True)
-    }
+    for (name, values), pvalues in zip(complete.items(), joint.pvalues.T, strict=True):
+        comparison = compare(values, alpha=joint.alpha, **tested)
+        comparisons[name] = replace(comparison, adjusted_pvalues=pvalues)
+    return joint, comparisons
 
 
 def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
@@ -415,13 +415,11 @@ def table(
         levels = parse_levels(alpha)
         kind = check_marks(marks, baselines, levels)
         joint_test = None
+        tests |= {"alpha": levels[0], **options}
         if joint:
-            joint_test, comparisons = _compare_jointly(scores, alpha=levels[0], **tests, **options)
+            joint_test, comparisons = _compare_jointly(scores, **tests)
         else:
-            comparisons = {
-                name: compare(value, alpha=levels[0], **tests, **options)
-                for name, value in scores.items()
-            }
+            comparisons = {name: compare(value, **tests) for name, value in scores.items()}
         score_marks = make_marks(comparisons, kind, levels, joint_test)
         # The table has the tested scores, in which missing scores may be imputed or excluded.
         scores = {name: comparison.scores for name, comparison in comparisons.items()}

@@ -107,9 +107,7 @@ def save(
 
 def _resize(chart: Any, width: float | None, height: float | None, title: bool) -> Any:
     """Return a chart with a size in millimetres, if set, and without its title unless `title`."""
-    sizes = {
-        name: size for name, size in (("width", width), ("height", height)) if size is not None
-    }
+    sizes = {k: mm for k, mm in (("width", width), ("height", height)) if mm is not None}
     if not sizes and title:
         return chart
     check_extra("json")
@@ -129,8 +127,7 @@ def _resize(chart: Any, width: float | None, height: float | None, title: bool) 
     if width is not None:
         chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
     if height is not None:
-        spec = chart.to_dict()
-        for encoding in _find_encodings(spec):
+        for encoding in _find_encodings(spec := chart.to_dict()):
             if isinstance(axis := encoding.get("y", {}).get("axis"), dict):
                 axis["labelOverlap"] = "greedy"  # labels that would overlap are omitted
         chart = type(chart).from_dict(spec)

@@ -455,11 +455,9 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
 
 def _omit_overlapping_names(texts: pl.DataFrame) -> pl.DataFrame:
     """Return the names at x and y that do not overlap the names before them."""
-    x, y = (
-        (values - values.min()) / (np.ptp(values) or 1) for values in texts["x", "y"].to_numpy().T
-    )
-    # The plot in one column of a paper has some 200 pixels; a name is 13 pixels high.
-    left, top = 200 * x, 0.8 * SIDE * y
+    x, y = (texts[axis].to_numpy() for axis in "xy")
+    # The plot in one column of a paper is some 200 pixels wide; a name is 13 pixels high.
+    left, top = 200 * x / (np.ptp(x) or 1), 0.8 * SIDE * y / (np.ptp(y) or 1)
     right = left + CHARACTER_WIDTH * texts["system"].str.len_chars().to_numpy()
     shown: list[int] = []
     for k in range(texts.height):

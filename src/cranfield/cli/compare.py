@@ -193,9 +193,8 @@ def compare(
     if has_exact and comparing["exact"] and all(correction.is_random for correction in corrections):
         warn("exact applies to raw p-values only; adjusted p-values are estimated by resampling")
     statements = {name: cf.meaningfulness(c) for name, c in comparisons.items()}
-    if strict:
-        for statement in statements.values():
-            statement.require()
+    for statement in statements.values() if strict else ():
+        statement.require()
     text = _format_comparisons(
         statements, format, view, markup, margin=margin, marks=marks, places=places
     )

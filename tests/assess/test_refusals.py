@@ -70,8 +70,8 @@ REFUSED: list[Case] = [
     ),
     *cases(
         sheets,
-        ((pl.concat([TWO, TWO]),), {}, "document 'd1' of topic 'q' occurs twice"),
-        ((pl.DataFrame({"a": [1]}),), {}, "topic and doc, got DataFrame"),
+        ((pl.concat([TWO, TWO]),), {}, "got 'd1' of topic 'q' twice"),
+        ((pl.DataFrame({"a": [1]}),), {}, "topic and doc, got columns 'a'"),
         ((3,), {}, "topic and doc, got int"),
     ),
     *cases(
@@ -87,7 +87,7 @@ REFUSED: list[Case] = [
         (("uniform",), {"size": 1.5}, "a positive integer, or a proportion"),
         (("uniform",), {"size": True}, "a positive integer, or a proportion"),
         (("strata",), {"strata": {}}, "strata must map last ranks"),
-        (("strata",), {"strata": {8: 0}}, "the sample size down to rank 8"),
+        (("strata",), {"strata": {8: 0}}, "the sample size of the stratum to rank 8"),
         (("strata",), {"strata": {4: 1}}, "got 4 with 4 documents below it"),
         (("uniform",), {"size": 2, "seed": -1}, "seed must be an integer >= 0"),
     ),
@@ -100,7 +100,11 @@ REFUSED: list[Case] = [
         (([1], "Knee"), {"total": 2, "every": 0}, "every must be an integer from 1"),
         (([1], "Knee"), {"total": 2, "every": 10**30}, "every must be an integer from 1"),
         (([1], "Knee"), {"total": 10**30}, "total must be an integer from 1 to 1,000,000,000"),
-        (([1], "Knee"), {"total": 2, "targets": [1, 0]}, "expected 1 targets, one per label"),
+        (
+            ([1], "Knee"),
+            {"total": 2, "targets": [1, 0]},
+            "targets must have the shape of labels, (1,), got (2,)",
+        ),
         (([1], "target"), {"total": 9}, "Target requires targets"),
     ),
     *cases(
@@ -145,7 +149,7 @@ REFUSED: list[Case] = [
         order(RUN, "depth", LONE).select_judgments,
         (0,),
         {},
-        "documents within a budget of 0 is judged",
+        "documents within a budget of 0, got none",
     ),
     *cases(
         partial(dawid_skene, CROWD),
@@ -203,8 +207,8 @@ REFUSED: list[Case] = [
     *cases(
         allocation,
         (([5, 5], [1, 1], 3), {}, "labels must be an integer from 4 to 10, got 3"),
-        (([5, 5], [1], 4), {}, "must be sequences of the same length"),
-        (([], [], 0), {}, "must be sequences of the same length"),
+        (([5, 5], [1], 4), {}, "must be nonempty sequences of the same length"),
+        (([], [], 0), {}, "must be nonempty sequences of the same length"),
         (([5, 0.5], [1, 1], 4), {}, "sizes of strata must be integers from 1"),
         (([5, 1e308], [1, 2], 4), {}, "sizes of strata must be integers from 1 to"),
         (([5, 2], [1, 1e308], 4), {}, "finite numbers from 0 to 1e+100"),

@@ -175,9 +175,18 @@ def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"measures": "GMAP"}, "requires only judgments, got GMAP"),
-        ({"measures": "NumRelRet"}, "an arithmetic mean over topics"),
-        ({"measures": "AWRF@5"}, "requires only judgments"),
+        (
+            {"measures": "GMAP"},
+            "an arithmetic mean over topics, got GMAP, whose aggregate is geometric",
+        ),
+        (
+            {"measures": "NumRelRet"},
+            "an arithmetic mean over topics, got NumRelRet, whose aggregate is sum",
+        ),
+        (
+            {"measures": "AWRF@5"},
+            "measure of judgments only, got AWRF@5, which also requires groups",
+        ),
         ({"ties": "expected"}, "ties='expected' cannot be combined"),
         ({"topics_with_grade": 1}, "topics_with_grade cannot be combined"),
         ({"lengths": {"a": 2}}, "lengths cannot be combined"),

@@ -49,7 +49,12 @@ def test_scores_of_one_system_beside_texts(tmp_path: Path) -> None:
     path.write_text("query,response,passing,score\nwho?,Ann,True,0.5\nwhen?,May,False,1\n")
     scores = warns("columns not used: 'passing'", read_scores, path, measure="score")
     assert (scores.topics, scores.systems) == (("who?", "when?"), ("mine",))
-    refuses("has columns 'score' and 'passing' of scores", read_scores, path, measure="passing")
+    refuses(
+        "expected one column of scores, got 'score' and 'passing'",
+        read_scores,
+        path,
+        measure="passing",
+    )
     path.write_text("query,setup,score\nwho?,x,0.5\nwho?,y,1\n")
     refuses("rename 'setup' to system", read_scores, path)
     path.write_text("query,pipeline,score\nwho?,x,0.5\nwho?,y,1\n")

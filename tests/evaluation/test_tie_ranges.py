@@ -23,6 +23,15 @@ MEASURES = ["P@3", "R@3", "gP(max_grade=3)@4", "gR@4", "NCG@3", "RelP@2", "F@4",
             "nDCG(judged_only=True)@3", "Judged@3", "Judged"]  # fmt: skip
 
 
+def test_answers_and_shards_are_refused() -> None:
+    answers = cf.texts.judge_answers({"x": {"q1": ["a"]}}, {"q1": {"a": 1}})
+    evaluation = cf.evaluate_answers(answers, "WRecall")
+    refuses("got JudgedAnswers$", cf.tie_ranges, evaluation, error=cf.PolicyError)
+    run, qrels = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1, "b": 1}}
+    by_shard = cf.evaluate(run, qrels, "AP", shards={"a": "l", "b": "r"})
+    refuses("JudgedShards; use `whole`", cf.tie_ranges, by_shard, error=cf.PolicyError)
+
+
 def _orders(docs: list[str], scores: list[int]) -> list[list[str]]:
     """Return all orders of documents by falling score."""
     groups = [

@@ -337,7 +337,7 @@ def test_score_tables_with_replicates(tmp_path: Path) -> None:
     assert cf.read_scores([SCORES]).axis == "replicate"
     shards = cf.Scores(SCORES.values, TOPICS, ("d", "e", "f"))
     for scores, message in (
-        ([SCORES, shards], "by shard, but scores has scores by replicate"),
+        ([SCORES, shards], "by replicate, as in scores, got shards"),
         (pl.concat([long, long.head(1)]), "'A' has two scores in replicate '1'"),
         (long.with_columns(shard=pl.lit("x")), "by shard or by replicate, got columns"),
     ):

@@ -203,8 +203,8 @@ def sheets(
         assessor = (first_assessor[doc] + repetition) % len(names)
         topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
         assignments.append(np.stack([assessor, topic_position, position[doc], rows[doc]]))
-    assigned = np.concatenate(assignments, axis=1)
-    assessor, _, _, row = assigned[:, np.lexsort(assigned[2::-1])]
+    assignment_table = np.concatenate(assignments, axis=1)
+    assessor, _, _, row = assignment_table[:, np.lexsort(assignment_table[2::-1])]
     assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(assessor)
     n_repeated = (row.size - frame.height) // max(n_each - 1, 1)
     sheet_rows = frame[row].select(assessor_names, "topic", "doc")
@@ -224,12 +224,15 @@ def _is_ungraded(file: str) -> bool:
 def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        reason = f"expected a data frame with columns topic and doc, got {type(documents).__name__}"
-        raise PolicyError(reason)
+        got = type(documents).__name__
+        if isinstance(frame, pl.DataFrame):
+            got = f"columns {', '.join(map(quote, frame.columns)) or 'none'}"
+        raise PolicyError(f"expected a data frame with columns topic and doc, got {got}")
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
-        raise PolicyError(f"document {quote(doc)} of topic {quote(topic)} occurs twice")
+        expected = "expected each document of a topic once"
+        raise PolicyError(f"{expected}, got {quote(doc)} of topic {quote(topic)} twice")
     return frame
 
 

@@ -83,8 +83,7 @@ class EstimatedRelevant(TableResult):
     def heading(self) -> list[str]:
         error = f"{self.total_error:.1f}" if self.has_total_error else "unknown"
         total = f"{inflect(self.rows.height, 'topic')}: {self.total:.1f} relevant documents"
-        n_relevant = f"{self.rows['relevant'].sum():,}"
-        sample = f"from {n_relevant} in a sample by {self.drawing}"
+        sample = f"from {self.rows['relevant'].sum():,} in a sample by {self.drawing}"
         return [f"{total}, standard error {error}, estimated {sample}"]
 
 
@@ -315,8 +314,8 @@ class Sample(Result):
         .. math:: \hat{R} = \sum_{d \in S} \frac{y_d}{\pi_d}
 
         where :math:`y_d` is 1 for relevant documents and else 0 (Horvitz and Thompson 1952). Both
-        variance estimators are unbiased if any two documents can both be drawn; otherwise the
-        standard error is NaN.
+        variance estimators are unbiased if every two documents can both be drawn; otherwise
+        the standard error is NaN.
 
         Parameters
         ----------

@@ -63,9 +63,9 @@ class SamplingCells:
         cell, other = self.doc_cell[first], self.doc_cell[second]
         is_same_topic = self.topic[cell] == self.topic[other]
         dependence = np.where(is_same_topic, self.dependence[np.maximum(cell, other)], 1.0)
-        between = self.inclusion[cell] * self.inclusion[other] * dependence
-        within = np.where(first == second, self.inclusion[cell], self.pair_inclusion[cell])
-        return np.where(cell == other, within, between)
+        between_cells = self.inclusion[cell] * self.inclusion[other] * dependence
+        within_cells = np.where(first == second, self.inclusion[cell], self.pair_inclusion[cell])
+        return np.where(cell == other, within_cells, between_cells)
 
     @cached_property
     def covariance(self) -> Floats:
@@ -78,7 +78,7 @@ class SamplingCells:
 
     @cached_property
     def is_estimable(self) -> Bools:
-        """Whether any two documents of the cell's topic can both be drawn; shape (cells,)."""
+        """Whether every two documents of the cell's topic can both be drawn; shape (cells,)."""
         is_impossible = (self.size > 1) & (self.mean_pairs == 0)
         is_impossible |= (number_rows(self.topic) > 1) & (self.dependence == 0)
         return np.asarray(self.sum_all(is_impossible.astype(np.float64)) == 0)
@@ -104,7 +104,7 @@ class SamplingCells:
 def make_multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> SamplingCells:
-    """Make cells that are drawn with replacement; only the last cell of a topic may be smaller."""
+    """Make cells drawn with replacement; only the last of a topic may be smaller than `draws`."""
     m = float(draws)
     mean_count, mean_pairs = m * mass, m * (m - 1) * mass**2
     dependence = np.full(mass.size, (m - 1) / m)
@@ -131,7 +131,7 @@ def make_multinomial_cells(
     )
 
 
-SampleSize = int | float  # Number of documents of a stratum, or their proportion in (0, 1]
+SampleSize = int | float  # Number of sampled documents of a stratum, or their proportion
 
 
 @dataclass(frozen=True)
@@ -150,16 +150,16 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Samp
             f"expected strata down to rank {pool.depth}, the depth of the pool, got {ends[-1]} with"
             f" {inflect(n_below, 'document')} below it"
         )
-    (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
-    sample_sizes = list(strata.values())
-    is_count = np.array([isinstance(n, (int, np.integer)) for n in sample_sizes])[label - 1]
-    sizes = np.array(sample_sizes, dtype=np.float64)[label - 1]
+    (topic, label), doc_cell, sizes = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
+    rates = list(strata.values())
+    is_count = np.array([isinstance(n, (int, np.integer)) for n in rates])[label - 1]
+    sample_sizes = np.array(rates, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
-    rounded_sizes = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    k = np.where(is_count, np.minimum(sizes, size), rounded_sizes)
+    rounded_sizes = np.maximum(1.0, np.floor(sample_sizes * sizes + 0.5))
+    k = np.where(is_count, np.minimum(sample_sizes, sizes), rounded_sizes)
     moments = k, k * (k - 1), np.ones(k.size)
     n_drawn = k.astype(np.int64)
-    return SamplingCells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
+    return SamplingCells(doc_cell, topic, label, sizes, *moments, lambda cells, _: n_drawn[cells])
 
 
 def _make_stat_cells(pool: Pool, size: int) -> SamplingCells:
@@ -223,7 +223,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         )
     for end, sample_size in strata.items():
         check_integer("the last rank of a stratum", end, 1, MAX_DEPTH)
-        _check_size(f"the sample size down to rank {end}", sample_size)
+        _check_size(f"the sample size of the stratum to rank {end}", sample_size)
     strata = dict(sorted(strata.items()))
     return strata, f"{name}({', '.join(f'{end}={n}' for end, n in strata.items())})"
 
@@ -284,7 +284,7 @@ def allocation(sizes: Any, spreads: Any, n_labels: int, *, min_labels: int = 2) 
     spread = as_numbers(spreads, "spreads of strata")
     if size.ndim != 1 or size.shape != spread.shape or not size.size:
         raise PolicyError(
-            "sizes and spreads must be sequences of the same length, got shapes"
+            "sizes and spreads must be nonempty sequences of the same length, got shapes"
             f" {size.shape} and {spread.shape}"
         )
     if not ((size >= 1) & (size <= MAX_ITEMS) & (size == np.trunc(size))).all():

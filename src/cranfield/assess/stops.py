@@ -43,12 +43,12 @@ class JudgingState:
     is_target: Bools | None = None
 
     @cached_property
-    def relevant_after(self) -> Ints:
+    def n_relevant_after(self) -> Ints:
         """Number of relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.is_relevant)], dtype=np.int64)
 
     @cached_property
-    def judgments_to_relevant(self) -> Ints:
+    def n_judgments_to_relevant(self) -> Ints:
         """Number of judgments up to and including each relevant document; shape (relevant,)."""
         return np.flatnonzero(self.is_relevant) + 1
 
@@ -61,7 +61,7 @@ class Rule(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    template: ClassVar[str] = ""  # Explanation with the fields `value` and `bound`
+    template: ClassVar[str] = ""  # Explanation with the fields `rule`, `value` and `bound`
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         """Apply the rule after each number of judgments."""
@@ -114,11 +114,11 @@ def _compute_bend(state: JudgingState, after: Ints) -> Floats:
     """Compute the bend (slope ratio) of the gain curve, rho of :class:`Knee`."""
     bends = np.zeros(after.size)
     # The ratio decreases between relevant documents, so its maximum is right after one of them.
-    n_judged = state.judgments_to_relevant
+    n_judged = state.n_judgments_to_relevant
     rank = np.arange(1, n_judged.size + 1)
     for rows in slice_rows(after.size, n_judged.size, BLOCK_SIZE):
         s = after[rows, None]
-        n_later = np.maximum(1.0 + state.relevant_after[s] - rank, 1.0)
+        n_later = np.maximum(1.0 + state.n_relevant_after[s] - rank, 1.0)
         ratio = np.where(n_judged < s, rank / n_judged * (s - n_judged) / n_later, 0.0)
         bends[rows] = ratio.max(axis=1, initial=0.0)
     return bends
@@ -154,11 +154,11 @@ class RecallTest(Rule):
         value = np.ones(after.size)
         # Among urns with equal numbers of relevant documents before them, the longest has the
         # smallest p; it starts at the first document or after a relevant one.
-        urn_starts = np.r_[0, state.judgments_to_relevant]
+        urn_starts = np.r_[0, state.n_judgments_to_relevant]
         recall = to_fraction(self.recall)
         for rows in slice_rows(after.size, urn_starts.size, BLOCK_SIZE):
             s = after[rows]
-            r = state.relevant_after[s]
+            r = state.n_relevant_after[s]
             n_missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(urn_starts < s[:, None])
             n_outside, urn_size = state.pool_size - s[row], s[row] - urn_starts[urn]
@@ -168,18 +168,16 @@ class RecallTest(Rule):
         return value, bound, value < bound
 
 
-def _compute_lower_tail(
-    relevant_inside: Ints, relevant_outside: Ints, urn_size: Ints, n_outside: Ints
-) -> Floats:
-    """Compute the hypergeometric probability of at most `relevant_inside` in the urn."""
-    n_relevant, n_docs = relevant_inside + relevant_outside, urn_size + n_outside
-    probability = np.zeros(relevant_inside.size)
-    is_possible = relevant_outside <= n_outside
-    is_below_mean = relevant_inside * n_docs <= n_relevant * urn_size
+def _compute_lower_tail(n_inside: Ints, n_missing: Ints, urn_size: Ints, n_outside: Ints) -> Floats:
+    """Compute the hypergeometric probability of at most `n_inside` relevant ones in the urn."""
+    n_relevant, n_docs = n_inside + n_missing, urn_size + n_outside
+    probability = np.zeros(n_inside.size)
+    is_possible = n_missing <= n_outside
+    is_below_mean = n_inside * n_docs <= n_relevant * urn_size
     # Sum the tail whose terms decrease: below the expected number, or above it.
     for is_lower_tail in (True, False):
         rows = np.flatnonzero(is_possible & (is_below_mean == is_lower_tail))
-        x = relevant_inside[rows] + (not is_lower_tail)
+        x = n_inside[rows] + (not is_lower_tail)
         rows, x = rows[x <= urn_size[rows]], x[x <= urn_size[rows]]
         if not is_lower_tail:
             probability[is_possible & ~is_below_mean] = 1.0
@@ -216,13 +214,13 @@ class Knee(Rule):
     source = _SOURCE
     template = (
         "the bend (slope ratio) of the gain curve is {value:.4g}; the rule stops at {bound:.4g} or"
-        " more, but not before min_judgments"
+        " more, after at least {rule.min_judgments} judgments"
     )
     min_judgments: int = parameter(100, integer(0), "minimum number of judgments")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = _compute_bend(state, after)
-        bound = (156 - np.minimum(state.relevant_after[after], 150)).astype(np.float64)
+        bound = (156 - np.minimum(state.n_relevant_after[after], 150)).astype(np.float64)
         return value, bound, (value >= bound) & (after >= self.min_judgments)
 
 
@@ -235,7 +233,7 @@ class Target(Rule):
 
     name = "Target"
     source = _SOURCE
-    template = "{value:g} of {bound:g} targets found"
+    template = "{value:g} of {bound:g} targets judged"
     n_targets: int = parameter(10, integer(1), "number of targets")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
@@ -261,7 +259,7 @@ class Line(Rule):
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         value = after.astype(np.float64)
-        bound = np.asarray(self.each * state.relevant_after[after] + self.more, dtype=np.float64)
+        bound = np.asarray(self.each * state.n_relevant_after[after] + self.more, dtype=np.float64)
         return value, bound, value >= bound
 
 
@@ -284,7 +282,7 @@ class Budget(Rule):
     )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
-        n_relevant = state.relevant_after[after]
+        n_relevant = state.n_relevant_after[after]
         n_sufficient = np.full(after.size, np.inf)
         is_bent = (_compute_bend(state, after) >= self.bend) & (n_relevant > 0)
         n_sufficient[is_bent] = self.draws * state.pool_size / n_relevant[is_bent]
@@ -378,7 +376,7 @@ class Stopping(Result):
         frame = self._frame().rename({"judged": "n_judged", "relevant": "n_relevant"})
         last_rows = frame[self.after.size - 1 :: self.after.size].to_dicts()
         return tuple(
-            Verdict(**row, reason=rule.template.format(**row))
+            Verdict(**row, reason=rule.template.format(**{**row, "rule": rule}))
             for rule, row in zip(self.rules, last_rows, strict=True)
         )
 
@@ -453,14 +451,14 @@ def stopping(
     if targets is not None:
         is_target = as_numbers(targets, "targets") > 0
         if is_target.shape != grades.shape:
-            reason = f"expected {grades.size:,} targets, one per label, got {is_target.size:,}"
-            raise PolicyError(reason)
+            expected = f"targets must have the shape of labels, {grades.shape}"
+            raise PolicyError(f"{expected}, got {is_target.shape}")
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
     value, bound, stop = np.zeros((3, len(rules), after.size))
     for k, rule in enumerate(rules):
         value[k], bound[k], stop[k] = rule.apply(state, after)
-    return Stopping(rules, int(total), after, state.relevant_after[after], value, bound, stop > 0)
+    return Stopping(rules, int(total), after, state.n_relevant_after[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(

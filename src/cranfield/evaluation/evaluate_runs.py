@@ -72,7 +72,7 @@ def evaluate(
     collection.
 
     For a topic without a relevant document in a shard, the scores of all systems are NaN there.
-    :func:`cranfield.compare` accepts them with `missing="available"` (missing cells), `"zero"`
+    :func:`cranfield.compare` accepts them with `missing="available"` (as missing), `"zero"` (as 0)
     or `"drop"` (only topics with scores in all shards). If a system retrieves no relevant document
     in a shard, the measure defines its score, which is 0 for most measures.
 
@@ -136,11 +136,12 @@ def evaluate(
     """
     if more and not all(isinstance(item, (str, Measure)) for item in (measures, *more)):
         raise PolicyError(
-            "cf.evaluate takes 3 positional arguments (runs, qrels, measures); pass options by name"
+            "expected 3 positional arguments (runs, qrels, measures), got"
+            f" {3 + len(more)}; pass options by name"
         )
     if more:
-        listed = [str(item) for item in (measures, *more)]
-        raise PolicyError(f"pass several measures as a list: cf.evaluate(runs, qrels, {listed})")
+        names = [str(item) for item in (measures, *more)]
+        raise PolicyError(f"expected a list of measures, got {len(names)} arguments; write {names}")
     check_keywords(evaluate, options)
     parsed = parse_measures(measures, compat=compat)
     policies: dict[str, Any] = {**options}

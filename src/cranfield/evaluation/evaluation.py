@@ -135,9 +135,9 @@ def list_effects(
     if not effects:
         return []
     systems = judged.systems if systems is None else systems
-    by_measure = np.stack([*effects.values()])
-    keys, largest_index = [*effects], by_measure.argmax(axis=0)
-    n_others = np.maximum((by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
+    effects_by_measure = np.stack([*effects.values()])
+    keys, largest_index = [*effects], effects_by_measure.argmax(axis=0)
+    n_others = np.maximum((effects_by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
     n_tied, n_retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
     np.add.at(n_tied, run_index, count_tied(judged))
@@ -146,7 +146,7 @@ def list_effects(
         TieEffect(
             keys[largest_index[k]][0],
             system,
-            float(by_measure[largest_index[k], k]),
+            float(effects_by_measure[largest_index[k], k]),
             float(n_tied[k] / max(n_retrieved[k], 1)),
             keys[largest_index[k]][1],
             int(n_others[k]),
@@ -167,29 +167,30 @@ def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
 def compute_effect_of_orders(
     orders: Iterable[JudgedRuns],
     score: Callable[[JudgedRuns], Floats],
-    overall: Callable[[Floats], Floats],
+    compute_overall: Callable[[Floats], Floats],
 ) -> Floats:
     """Return the overall value of the highest scores by topic, minus that of the lowest."""
     values = np.stack([score(order) for order in orders])
-    return np.asarray(np.nan_to_num(overall(values.max(axis=0)) - overall(values.min(axis=0))))
+    highest, lowest = (compute_overall(bound) for bound in (values.max(axis=0), values.min(axis=0)))
+    return np.asarray(np.nan_to_num(highest - lowest))
 
 
 def describe_effect_of_orders(
     judged: JudgedRuns,
     measures: Sequence[Measure],
     score: Callable[[JudgedRuns], Floats],
-    overall: Callable[[Floats], Floats],
+    compute_overall: Callable[[Floats], Floats],
     systems: Sequence[str] | None = None,
     run_systems: Ints | None = None,
 ) -> Iterator[str]:
     """Report how ties can change overall values, estimated from a few orders of tied documents.
 
-    `score` returns the scores by measure, or without this axis if there is one measure; `overall`
-    returns a value for each measure and system. `systems` and `run_systems` are as in
-    :func:`list_effects`.
+    `score` returns the scores by measure, or without this axis if there is one measure;
+    `compute_overall` returns a value for each measure and system. `systems` and `run_systems` are
+    as in :func:`list_effects`.
     """
     if has_ties(judged, measures):
-        effect = compute_effect_of_orders(make_tie_orders(judged), score, overall)
+        effect = compute_effect_of_orders(make_tie_orders(judged), score, compute_overall)
         keys = [(measure.label, False) for measure in measures]
         effects = dict(zip(keys, np.atleast_2d(effect), strict=True))
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))
@@ -338,10 +339,10 @@ def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
         )
     for level, names in averaged_measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
-        verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")
+        has, counts = ("has", "counts") if n_empty == 1 else ("have", "count")
         yield (
-            f"{n_empty} of {inflect(len(judged.topics), 'topic')} {verb} no document of grade"
-            f" {level} or higher and {count} as 0 in {format_names(names, 'measure')}; an option"
+            f"{n_empty} of {inflect(len(judged.topics), 'topic')} {has} no document of grade"
+            f" {level} or higher and {counts} as 0 in {format_names(names, 'measure')}; an option"
             f" such as topics_with_grade={level} excludes them"
         )
 
@@ -627,15 +628,15 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         return f"Evaluation({', '.join(sizes)}: {', '.join(self)})"
 
 
-MEASURE_FILES = ("lengths", "groups", "intents", "aspects")  # options of judging
+SIDE_OPTIONS = ("lengths", "groups", "intents", "aspects")  # Options of judging for some measures
 
 
 def list_unused(measures: Iterable[Measure]) -> list[str]:
-    """List options of judging that are for some measures, but for none of these."""
+    """List the options of judging that only other measures use."""
     needs = " ".join(
         f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measures
     )
-    unused = [name for name in MEASURE_FILES if name not in needs]
+    unused = [name for name in SIDE_OPTIONS if name not in needs]
     has_grades = any(measure.uses_highest_grade for measure in measures)
     return unused if has_grades or "aspects" in needs else [*unused, "max_grade"]
 

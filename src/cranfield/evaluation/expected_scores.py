@@ -17,7 +17,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
 _MAX_RANK = np.iinfo(np.int32).max
-_MAX_RANKINGS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
+_MAX_RANKINGS = 1 << 21  # approximate number of rankings scored at once
 
 
 def depends_on_grades_only(measure: Measure, judged: JudgedRuns) -> bool:
@@ -41,10 +41,10 @@ def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure])
     ]
     if unsupported_names:
         supported_names = [name for name, kind in REGISTRY.items() if kind.info.expectation]
-        condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""
+        condition = " (unless condensed lists have a depth)" if judged.policies.depth else ""
         raise PolicyError(
             f"ties='expected' cannot be combined with {list_some(unsupported_names, 5)}; measures"
-            f" with an exact expected score{condensed}: {', '.join(supported_names)}"
+            f" with an exact expected score{condition}: {', '.join(supported_names)}"
         )
     runs = resolve_ties_as_trec(judged)
     return [np.where(judged.is_scored, compute_expected_scores(m, runs), np.nan) for m in measures]
@@ -84,7 +84,7 @@ class _Ties:
         # The number of documents of each group and grade, which is an index into `grades`.
         self.grades = np.unique(np.concatenate([grade, self.judged.documents.grade]))
         codes = np.searchsorted(self.grades, grade)
-        pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
+        pairs, self.n_docs = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
         # The tied documents, in the order that was judged.
         is_counted = rank <= self.max_rank
@@ -186,7 +186,7 @@ def _compute_document_change(ties: _Ties) -> Floats:
     cell = ties.cell[ties.group]
     topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
     group_sums = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
-    expected = ties.count * group_sums / ties.size[ties.group]
+    expected = ties.n_docs * group_sums / ties.size[ties.group]
     actual = gains[ties.find_topics(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
     return ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
 
@@ -212,11 +212,11 @@ def _compute_pair_change(ties: _Ties) -> Floats:
         # On average a proportion t / (size - 1) of the other documents of its group is above a
         # document at position t (from 0) of the group.
         n_upper = np.zeros(ties.first.size)
-        n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
+        n_upper[ties.group[ties.grade == upper]] = ties.n_docs[ties.grade == upper]
         n_others = n_upper[ties.group] - (ties.grade == upper)
         within_group = n_others / np.maximum(size - 1, 1) * (weighted_sums - first * group_sums)
         above_group = ties.count_above(cell, first, upper) * group_sums
-        expected = ties.count / size * (above_group + within_group)
+        expected = ties.n_docs / size * (above_group + within_group)
         actual = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
         actual = actual * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
         change += ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
@@ -224,7 +224,7 @@ def _compute_pair_change(ties: _Ties) -> Floats:
 
 
 def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
-    """Return the expected scores by the rank where a user stops; actual scores without ties."""
+    """Return expected scores by the rank where a user stops; actual scores where none are tied."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
     is_tied = np.isin(rows.keys, ties.doc_cell << 32 | ties.doc_rank)
@@ -237,7 +237,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     size = np.concatenate([ties.size, ones])
     group = np.concatenate([ties.group, ties.first.size + np.arange(untied.cell.size)])
     grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, untied.grade)])
-    count = np.concatenate([ties.count, ones])
+    n_docs = np.concatenate([ties.n_docs, ones])
 
     gains = ties.compute_gains()
     pair_scores = np.stack(
@@ -255,7 +255,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
 
     row_survival = survival[ties.find_topics(cell[group]), grade]
     passing = np.ones(cell.size)
-    np.multiply.at(passing, group, row_survival**count)
+    np.multiply.at(passing, group, row_survival**n_docs)
     # The probability of reaching a group is the product of those of passing the groups above.
     order = np.lexsort((first, cell))
     numbers = number_rows(cell[order])
@@ -265,7 +265,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
 
     is_counted = (reach > 0) & (passing < 1) & (first <= ties.max_rank)
     stop_probabilities, n_ranks = _compute_stop_probabilities(
-        group, row_survival, count, size, last - first + 1, is_counted
+        group, row_survival, n_docs, size, last - first + 1, is_counted
     )
     groups, offset = join_ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
@@ -277,7 +277,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
 
 
 def _compute_stop_probabilities(
-    group: Ints, row_survival: Floats, count: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
+    group: Ints, row_survival: Floats, n_docs: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
     """Return the stopping probability at each rank of the counted groups, if they are reached.
 
@@ -292,7 +292,7 @@ def _compute_stop_probabilities(
     probabilities = [np.zeros(0)]
     for k in np.flatnonzero(is_counted).tolist():
         rows = order[bounds[k] : bounds[k + 1]]
-        documents = (*zip(row_survival[rows].tolist(), count[rows].tolist(), strict=True),)
+        documents = (*zip(row_survival[rows].tolist(), n_docs[rows].tolist(), strict=True),)
         group_size = int(size[k])
         if (group_size, documents) not in cache:
             survival = [s for s, n_equal in documents if s != 1 for _ in range(n_equal)]

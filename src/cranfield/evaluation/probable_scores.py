@@ -123,14 +123,14 @@ def _score_on_topic(
     measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, judgments: Ints
 ) -> Floats:
     """Score rankings on one topic with the grades of `judgments`; see :func:`score_rankings`."""
-    on_topic = replace(
+    topic_judgments = replace(
         judged.judgments,
         n_topics=1,
         topic=np.zeros(judgments.size, dtype=np.int64),
         grade=np.sort(judgments)[::-1],
         columns={},
     )
-    judged = replace(judged, topics=("topic",), judgments=on_topic)
+    judged = replace(judged, topics=("topic",), judgments=topic_judgments)
     return np.asarray(score_rankings(measure, judged, ranks, grades, int(ranks.max(initial=1)))[0])
 
 
@@ -182,11 +182,11 @@ def _compute_stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     mean, second_moment = np.zeros((2, n_topics, n_systems))
     for topic in range(n_topics):
         is_selected = rows.topic == topic
-        by_rank = np.zeros((2, n_systems, max_rank))
+        moments_by_rank = np.zeros((2, n_systems, max_rank))
         positions = rows.cell[is_selected] // n_topics, rows.rank[is_selected] - 1
-        by_rank[:, *positions] = moments[:, is_selected]
-        for k in np.flatnonzero(by_rank[0].any(axis=0))[::-1]:
-            (s, s2), w = by_rank[..., k], rank_values[k]
+        moments_by_rank[:, *positions] = moments[:, is_selected]
+        for k in np.flatnonzero(moments_by_rank[0].any(axis=0))[::-1]:
+            (s, s2), w = moments_by_rank[..., k], rank_values[k]
             t, t2 = mean[topic], second_moment[topic]
             second_moment[topic] = w**2 * s2 + 2 * w * (s - s2) * t + (1 - 2 * s + s2) * t2
             mean[topic] = w * s + (1 - s) * t
@@ -402,14 +402,17 @@ def evaluate_probabilities(
         raise PolicyError(f"{unsupported[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
     for measure in parsed:
-        if measure.info.aggregate != "mean" or measure.info.inputs:
+        if measure.info.aggregate != "mean":
+            fact = f"whose aggregate is {measure.info.aggregate}"
             raise MeasureError(
-                f"expected a measure that is an arithmetic mean over topics and requires only"
-                f" judgments, got {measure}"
+                f"expected a measure with an arithmetic mean over topics, got {measure}, {fact}"
             )
+        if inputs := measure.info.inputs:
+            fact = f"which also requires {', '.join(inputs)}"
+            raise MeasureError(f"expected a measure of judgments only, got {measure}, {fact}")
     distribution = read_probabilities(probabilities)
-    highest = np.full(len(distribution), distribution.grades[-1])
-    judged = judge(runs, distribution.to_qrels(highest), **options)
+    highest_grades = np.full(len(distribution), distribution.grades[-1])
+    judged = judge(runs, distribution.to_qrels(highest_grades), **options)
     probable = ProbableRuns(judged, distribution)
     scores, variances, frames, sampled_names = {}, {}, [], []
     moments = _compute_moments(probable, parsed, draws, seed)
@@ -470,15 +473,15 @@ def _compute_moments(
         return [(measure.score(modal_runs), np.zeros(runs.judged.shape), 0) for measure in measures]
     exact_moments = [compute_exact_moments(runs, measure) for measure in measures]
     pairs = [*zip(measures, exact_moments, strict=True)]
-    sampled_measures = [measure for measure, exact in pairs if exact is None]
+    sampled_measures = [measure for measure, known_moments in pairs if known_moments is None]
     estimates = iter(
         simulate_moments(runs, sampled_measures, draws, seed) if sampled_measures else []
     )
     moments = []
-    for measure, exact in pairs:
-        mean, variance = exact or next(estimates)
+    for measure, known_moments in pairs:
+        mean, variance = known_moments or next(estimates)
         mean = np.where(is_certain, measure.score(modal_runs), mean)
-        moments.append((mean, np.where(is_certain, 0.0, variance), 0 if exact else draws))
+        moments.append((mean, np.where(is_certain, 0.0, variance), 0 if known_moments else draws))
     return moments
 
 
@@ -543,10 +546,10 @@ def _note_assumptions(runs: ProbableRuns, measures: Iterable[Measure]) -> list[s
         np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
         document = "relevant document" if level == 1 else f"document of grade {level} or higher"
         if n_topics := int((zero_probability > 0.05).sum()):
-            worst = int(zero_probability.argmax())
+            topic = int(zero_probability.argmax())
             notes.append(
                 f"{inflect(n_topics, 'topic')} may have no {document}, with a probability above"
-                f" 0.05 ({zero_probability[worst]:.2g} for {quote(runs.judged.topics[worst])});"
+                f" 0.05 ({zero_probability[topic]:.2g} for {quote(runs.judged.topics[topic])});"
                 " measures such as AP are then 0"
             )
     return notes

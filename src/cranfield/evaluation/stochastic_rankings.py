@@ -110,9 +110,10 @@ def expected_exposure(
         if not scores:
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
-        overall = partial(_compute_overall, table)
-        notes = describe_effect_of_orders(judged, [measure], score, overall, systems, run_systems)
-        for note in notes:
+        compute_overall = partial(_compute_overall, table)
+        for note in describe_effect_of_orders(
+            judged, [measure], score, compute_overall, systems, run_systems
+        ):
             warn(note)
         scores[measure.label] = table
     return scores

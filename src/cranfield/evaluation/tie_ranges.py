@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
 from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import (
@@ -91,6 +92,11 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     TieRanges
         A row for each system and measure, or each topic, system and measure.
 
+    Raises
+    ------
+    PolicyError
+        For an evaluation by shard, of sessions or of answers.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -100,6 +106,10 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     run     RR       0.5000  0.3333    0.6111   1.0000  100.0%
     run     P@1      0.0000  0.0000    0.3333   1.0000  100.0%
     """
+    if not isinstance(evaluation.judged, JudgedRuns):
+        kind = type(evaluation.judged).__name__
+        advice = "; use `whole` of the evaluation" if evaluation.shards else ""
+        raise PolicyError(f"ranges over ties require an evaluation of runs, got {kind}{advice}")
     judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
     tied_proportion = count_tied(judged) / judged.n_retrieved.sum(axis=0).clip(1)

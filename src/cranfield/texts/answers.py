@@ -182,7 +182,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     nuggets
         Gold nuggets, as for :func:`read_nuggets`.
     name
-        Name of the system, if the answers do not name it; by default the stem of the file.
+        Name of the system, if the answers do not name it; by default the file's stem, or `run`.
 
     Returns
     -------
@@ -255,7 +255,9 @@ _HAS_NUGGET = pl.col("nugget").is_not_null()
 _ANSWER = ("topic", "system")
 _INVALID_ANSWERS = {
     "unknown gold nugget {nugget}": _HAS_NUGGET & pl.col("index").is_null(),
-    "the answer of this topic has two lengths, {first_length:g} and {length:g}": pl.col("is_known")
+    "the answer of {system} to this topic has two lengths, {first_length:g} and {length:g}": pl.col(
+        "is_known"
+    )
     & (pl.col("length") != pl.col("first_length")),
     "nugget {nugget} is matched twice by system {system}": _HAS_NUGGET & pl.col("is_repeated"),
 }
@@ -336,7 +338,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
         "support", "partial_support" or "not_support"}`. The length of an answer is the number of
         characters other than white space of `answer_text`, if present. Or a list of files.
     name
-        Name of the system, if `run_id` is missing; by default the stem of the file.
+        Name of the system, if `run_id` is missing; by default the stem of the file, or `run`.
 
     Returns
     -------
@@ -394,7 +396,9 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             elif first_nuggets[topic] != counts:
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quote(next(iter(difference))[0])
-                reason = f"nuggets differ from those of the topic's first answer, such as {example}"
+                reason = (
+                    f"expected the nuggets of the topic's first answer, got another list: {example}"
+                )
                 raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})

@@ -219,7 +219,7 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         sentences with `citations`; or a list of such files. Or a mapping `{system: {topic:
         sentences}}`, where a sentence is a list with the support of each of its citations.
     name
-        Name of the system, if the data do not name it; by default the stem of the file.
+        Name of the system, if the data do not name it; by default the stem of the file, or `run`.
     support
         Table of the support of citations, for data without it: `topic`, `sentence` (its number from
         1), `citation`, `support`, and `system` if support differs between systems. The first
@@ -261,8 +261,8 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
         has_support = "support" in table.names or table.frame["support"].is_not_null().any()
         if support_table is None and has_citations and not has_support:
             raise InputError(
-                "expected the support of citations; add a column support, or a table of support"
-                " with topic, sentence (its number from 1), citation and support",
+                "expected the support of citations, got none; add a column support, or a table of"
+                " support with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
         tables.append(table if support_table is None else _add_support(table, support_table))

@@ -116,10 +116,10 @@ def count_characters(text: str) -> int:
 
 def list_inputs(data: Any) -> list[Any]:
     """List the inputs: the files of a list of files, or else the data as a whole."""
-    is_files = isinstance(data, (list, tuple)) and all(
+    is_file_list = isinstance(data, (list, tuple)) and all(
         isinstance(file, (str, PathLike)) for file in data
     )
-    return [*data] if is_files and data else [data]
+    return [*data] if is_file_list and data else [data]
 
 
 def get_stem(data: Any) -> str:

@@ -249,7 +249,7 @@ def judge_summaries(
         also stem them. By default `alphanumeric`; but `unicode`, with a warning, if a text has
         letters or digits but none from a to z or 0 to 9. Each line is a sentence for `RougeLsum`.
     name
-        Name of the system, if the texts do not name it; by default the stem of the file.
+        Name of the system, if the texts do not name it; by default the stem of the file, or `run`.
 
     Returns
     -------

@@ -280,7 +280,7 @@ REFUSED = [
     ({"annotations": [[NONE, NONE]]}, "expected ratings"),
     ({"annotations": np.empty((0, 2))}, "expected ratings"),
     ({"annotations": [[1, 2], [1]]}, "ratings must be numbers"),
-    ({"annotations": np.zeros((2, 2, 2))}, "of shape"),
+    ({"annotations": np.zeros((2, 2, 2))}, "got shape .2, 2, 2."),
     ({"annotations": [[1, 0]], "measures": "gamma"}, "'gamma'; expected one of: observed"),
     ({"annotations": [[1, 0]], "measures": "kappa(cubic)"}, "kappa accepts nominal"),
     ({"annotations": [[1, 0]], "measures": "observed(linear)"}, "observed accepts rel=GRADE"),
@@ -300,7 +300,7 @@ REFUSED = [
     ({"annotations": [[1, NONE]], "pairs": True}, "no two assessors labelled the same unit"),
     (
         {"annotations": [[1, 1, NONE], [NONE, NONE, 1]], "axis": 1, "reference": "3"},
-        "'3' has no unit in common with another assessor",
+        "assessor '3' has no unit in common with another assessor",
     ),
     ({"annotations": {"ann": {"q": {"d": 1}}}}, "at least two assessors"),
     (

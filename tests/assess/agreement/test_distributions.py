@@ -119,8 +119,8 @@ def test_table_of_judges() -> None:
         (([0, 0], [0.5, 0.5]), "estimate must be .*, got a sum of 0"),
         (([0.5, 0.5], [0.5, 0.7]), "gold must be .*, got a sum of 1.2"),
         (([-0.5, 1.5], [0.5, 0.5]), "got a proportion below 0"),
-        (([0.5, 0.5], [0.2, 0.3, 0.5]), "same classes, got 2 and 3"),
-        (([[0.5, 0.5]] * 3, [[0.5, 0.5]] * 2), r"cannot broadcast the shapes \(3, 2\) and"),
+        (([0.5, 0.5], [0.2, 0.3, 0.5]), "many classes in both distributions, got 2 and 3"),
+        (([[0.5, 0.5]] * 3, [[0.5, 0.5]] * 2), r"shapes that can be broadcast, got \(3, 2\) and"),
         ((["a", "b"], [0.5, 0.5]), "estimate must be proportions"),
         (([0.5, 0.5], [0.5, 0.5], "KL"), "measure 'KL'"),
     ],
@@ -133,7 +133,7 @@ def test_divergence_refuses(arguments: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [0], [0, 1]), "one gold class per item, got 2 and 1"),
+        (([0, 1], [0], [0, 1]), "gold classes, at least one, got 2 and 1"),
         (([], [], [0, 1]), "got 0 and 0"),
         ((["2"], ["0"], ["0", "1"]), "unknown class '2'; expected one of: 0, 1"),
         ((["1"], ["0"], ["0", "0", "1"]), "classes must be distinct, got 0, 0, 1"),

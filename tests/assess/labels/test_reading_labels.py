@@ -287,16 +287,16 @@ def test_usual_order_of_fields(
 def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:
     rows = [("1", "a", "x", 1), ("2", "a", "x", 0)]
     wide = pl.DataFrame({"topic": ["1", "2", "all"], "doc": ["a", "a", "mean"], "x": [1, 0, 1]})
-    with pytest.warns(CranfieldWarning, match="topic 'all' looks like a row of totals"):
+    with pytest.warns(CranfieldWarning, match="rows of topic 'all' are read as labels"):
         assert len(read_labels(wide, worker_columns=["x"])) == 3
-    with pytest.warns(CranfieldWarning, match="topic 'Total' looks like a row of totals"):
+    with pytest.warns(CranfieldWarning, match="rows of topic 'Total' are read as labels"):
         read_labels([*rows, ("Total", "-", "x", 1)])
     for name in ("mean", "Summe", "Moyenne"):
         items = [{"item": doc, "rater": "x", "label": 1} for doc in ("a", name)]
-        with pytest.warns(CranfieldWarning, match=f"doc '{name}' looks like"):
+        with pytest.warns(CranfieldWarning, match=f"rows of doc '{name}' are read as labels"):
             read_labels(items)
         ratings = pl.DataFrame({"doc": ["a", "b", name], "x": [1, 0, 1], "y": [0, 0, 1]})
-        with pytest.warns(CranfieldWarning, match=f"doc '{name}' looks like"):
+        with pytest.warns(CranfieldWarning, match=f"rows of doc '{name}' are read as labels"):
             agreement_of(ratings, ["alpha"], interval="none")
     recwarn.clear()
     read_labels(rows)

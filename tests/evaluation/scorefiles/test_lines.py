@@ -87,7 +87,7 @@ def test_several_runs_by_their_runid(tmp_path: Path) -> None:
         "map\tq0\t1\nrunid\tall\ta\nrunid\tall\tb\n",
         "map\tq0\t1\nrunid\tall\ta\nmap\tq0\t1\nrunid\tall\tb\nmap\tq0\t1\n",
     ):
-        refuses("run of each line is ambiguous", read, text, tmp_path)
+        refuses("expected one line runid", read, text, tmp_path)
     refuses(r"s\.txt:2: system 's' has two scores", read, "map\tq0\t1\nmap\tq0\t.5\n", tmp_path)
 
 

@@ -36,7 +36,9 @@ def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
 def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     assert cf.read_scores(written(path, "topic,a,b\n1,.5,1\n"), measure="AP").measure == "AP"
-    refuses(r"s\.csv: does not name its measure.* as", read_scores_by_measure, path, ["AP", "RR"])
+    refuses(
+        r"s\.csv: expected names of the measures AP, RR", read_scores_by_measure, path, ["AP", "RR"]
+    )
     [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
     assert (name, scores.measure) == ("AP", "AP")
     assert list(read_scores_by_measure(path)) == [""]
@@ -82,7 +84,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    refuses(r"a\.csv: has scores by shard, but .*c\.csv does not", cf.read_scores, [c, a])
+    refuses(r"a\.csv: expected scores without shards, as in .*c\.csv", cf.read_scores, [c, a])
 
 
 def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:

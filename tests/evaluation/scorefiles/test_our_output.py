@@ -97,7 +97,7 @@ def test_measures_without_scores_by_topic_are_reported(tmp_path: Path) -> None:
     lines = ["map\tq\t1", "map\tall\t1", "gm_map\tall\t1", "num_q\tall\t1", "runid\tall\tx"]
     path = tmp_path / "x.eval"
     path.write_text("\n".join(lines))
-    said = "x.eval: gm_map skipped, with a value over all topics, but no scores by topic"
+    said = "x.eval: measures with a value over all topics only skipped: gm_map"
     assert warns(said, cf.read_scores, path).measure == "map"
     assert cf.read_scores(path, measure="map").topics == ("q",)
     # In JSON the overall values are separate.
@@ -112,7 +112,7 @@ def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path)
         cf.read_scores(evaluation, measure="map").values, evaluation["AP"].values
     )
     evaluation.means().write_csv(tmp_path / "means.csv")
-    refuses("no column of topics", cf.read_scores, tmp_path / "means.csv")
+    refuses("expected a column of topics", cf.read_scores, tmp_path / "means.csv")
     long = cf.read_scores(evaluation.to_polars(), measure="AP")
     np.testing.assert_array_equal(long.values, evaluation["AP"].values)
     wide = cf.read_scores(evaluation["AP"].to_pandas(), measure="AP")

@@ -133,7 +133,7 @@ def test_other_faults(tmp_path: Path) -> None:
     refuses(":2: is not UTF-8 text", cf.read_scores, tmp_path / "s.csv")
     refuses("not readable Parquet", cf.read_scores, written(tmp_path / "s.parquet", "PAR1"))
     refuses("cannot be read", cf.read_scores, tmp_path / "absent.csv")
-    refuses("a mapping, got int", cf.read_scores, 7)
+    refuses("a mapping or a list of these, got int", cf.read_scores, 7)
     refuses("at least one system", cf.read_scores, {})
     refuses("unknown format 'xls'; expected", cf.read_scores, "x", format="xls", error=PolicyError)
 

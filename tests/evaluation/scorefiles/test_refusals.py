@@ -34,14 +34,31 @@ REFUSED = [
     ("s.csv", "topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
     ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
     ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
-    ("s.csv", "system,AP\na,.5\n", "has a column of systems, 'system', but no column of topics"),
-    ("s.csv", ",name,map\n0,a,.5\n1,b,.4\n", "has a column of systems, 'name', but no column of"),
+    (
+        "s.csv",
+        "system,AP\na,.5\n",
+        "expected a column of topics beside the column of systems, 'system'",
+    ),
+    (
+        "s.csv",
+        ",name,map\n0,a,.5\n1,b,.4\n",
+        "expected a column of topics beside the column of systems, 'name'",
+    ),
     ("s.csv", "system,1,2\na,.5,1\n", "if the other columns are topics, transpose the table"),
-    ("s.csv", "measure,a,b\nAP,.5,1\n", "has a column of measures, 'measure', but no column of"),
-    ("s.csv", "prompt,a\n401,.5\n402,1\n", "the first column, 'prompt', has a different integer"),
-    ("s.csv", "prompt,a\n401,.5\nq2,1\n", "'prompt', has numbers and text"),
-    ("s.csv", "topic,score,rank\n1,.5,1\n", "has scores in 'score', but no column of systems"),
+    (
+        "s.csv",
+        "measure,a,b\nAP,.5,1\n",
+        "expected a column of topics beside the column of measures, 'mea",
+    ),
+    ("s.csv", "prompt,a\n401,.5\n402,1\n", "column, 'prompt', got a different integer"),
+    ("s.csv", "prompt,a\n401,.5\nq2,1\n", "first column, 'prompt', got both"),
+    (
+        "s.csv",
+        "topic,score,rank\n1,.5,1\n",
+        "expected a column of systems for the scores in 'score'",
+    ),
     ("s.csv", "topic,system\n1,a\n", "expected a column of scores, got none"),
+    ("s.csv", "topic,system,measure,a,b\n1,x,m,.1,.2\n", "column of scores, got 'a', 'b'"),
     # Means over topics by epoch, as sentence-transformers writes them.
     ("s.csv", "epoch,steps,NDCG@10\n0,10,.5\n0,20,.7\n", "got a row for each 'epoch' and 'steps"),
     (
@@ -105,7 +122,7 @@ REFUSED = [
     ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
     ("s.json", '{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),
     ("s.json", '{"a": {}}', "expected scores by topic, got none"),
-    ("s.json", "[1]", "expected an object"),
+    ("s.json", "[1]", "expected a JSON object or an array of objects, got"),
     ("s.json", "{", "not valid JSON"),
 ]
 

@@ -140,7 +140,8 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size and reference is not None:
-            raise CranfieldError(f"{quote(reference)} has no unit in common with another assessor")
+            reason = "has no unit in common with another assessor"
+            raise CranfieldError(f"assessor {quote(reference)} {reason}")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
@@ -342,7 +343,7 @@ def _warn_of_counts(ratings: Floats) -> None:
 
 
 def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
-    message = "ratings must be numbers, of shape (units, assessors)"
+    message = "ratings must be numbers with two axes, units and assessors"
     ratings = np.asarray(as_array(annotations, message, np.float64))
     if ratings.ndim != 2:
         raise CranfieldError(f"{message}, got shape {ratings.shape}")
@@ -356,9 +357,10 @@ def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis:
         if is_by_row:
             axis = 0 if all(is_by_row) else 1
     if axis is None:
+        names_text = "" if n_rows == n_columns else " or names of the assessors"
         raise PolicyError(
-            f"an array of {n_rows} rows and {n_columns} columns requires axis or names of the"
-            " assessors; use axis=0 if each row is an assessor, or axis=1 if each column is"
+            f"an array of {n_rows} rows and {n_columns} columns requires axis{names_text}; use"
+            " axis=0 if each row is an assessor, or axis=1 if each column is"
         )
     check_integer("axis", axis, 0, 1)
     ratings = ratings.T if axis == 0 else ratings
@@ -577,6 +579,7 @@ COEFFICIENTS = Registry(
     },
 )
 
+_UNSUPPORTED = ("AC2", "ordinal")  # Distance that a coefficient does not accept
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 _REL = re.compile(r"rel=(-?\d+)")
 
@@ -626,9 +629,10 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         elif argument in DISTANCES and formula.distance:
             distance = argument
         else:
-            options = ", ".join([*(DISTANCES if formula.distance else ()), "rel=GRADE"])
+            distances = [d for d in DISTANCES if formula.distance and (name, d) != _UNSUPPORTED]
+            options = ", ".join([*distances, "rel=GRADE"])
             raise PolicyError(f"{name} accepts {options}, got {quote(argument)}")
-    if name == "AC2" and distance == "ordinal":
+    if (name, distance) == _UNSUPPORTED:
         raise PolicyError(
             "AC2 does not support the ordinal distance, which depends on how often each grade"
             " occurs; use AC2(linear) or AC2(quadratic)"

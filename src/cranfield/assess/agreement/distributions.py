@@ -99,11 +99,13 @@ def divergence(
     p, q = _check_distribution("estimate", estimate), _check_distribution("gold", gold)
     if p.shape[-1] != q.shape[-1]:
         sizes = f"{p.shape[-1]} and {q.shape[-1]}"
-        raise PolicyError(f"expected distributions over the same classes, got {sizes}")
+        raise PolicyError(f"expected as many classes in both distributions, got {sizes}")
     try:
         p, q = np.broadcast_arrays(p, q)
     except ValueError:
-        raise PolicyError(f"cannot broadcast the shapes {p.shape} and {q.shape}") from None
+        raise PolicyError(
+            f"expected shapes that can be broadcast, got {p.shape} and {q.shape}"
+        ) from None
     values = DIVERGENCES[measure](p, q)
     return values if values.ndim else float(values)
 
@@ -189,7 +191,7 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     labels, gold_labels = list(assigned), list(gold)
     if len(labels) != len(gold_labels) or not labels:
         sizes = f"{len(labels)} and {len(gold_labels)}"
-        raise PolicyError(f"expected one assigned and one gold class per item, got {sizes}")
+        raise PolicyError(f"expected as many assigned as gold classes, at least one, got {sizes}")
     for label in (*gold_labels, *labels):
         if label not in index_of:
             names = ", ".join(map(str, index_of))

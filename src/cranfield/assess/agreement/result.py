@@ -119,10 +119,10 @@ class Agreement(Result):
             listing = ", ".join(map(quote, assessors))
             raise PolicyError(f"expected assessors that were compared, got {listing}")
         index = assessor_sets.index({*assessors})
-        row = slice(index, index + 1)
+        rows = slice(index, index + 1)
         row_fields = ("comparisons", "value", "low", "high", "n_units", "n_topics")
-        fields = {name: getattr(self, name)[row] for name in row_fields}
-        fields |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
+        fields = {name: getattr(self, name)[rows] for name in row_fields}
+        fields |= {name: getattr(self, name)[:, rows] for name in ("replicates", "has_units")}
         return replace(self, **fields)
 
     def subtract(self, other: Agreement) -> Agreement:
@@ -274,12 +274,16 @@ class Agreement(Result):
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
-        by_comparison: dict[str, Any] = {"units": self.n_units, "topics": self.n_topics}
+        comparison_columns: dict[str, Any] = {"units": self.n_units, "topics": self.n_topics}
         if self.is_pairwise:
-            by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
+            comparison_columns["first"], comparison_columns["second"] = zip(
+                *self.comparisons, strict=True
+            )
         else:
-            by_comparison["assessors"] = list(map(format_assessors, self.comparisons))
-        columns = {name: np.repeat(values, n_measures) for name, values in by_comparison.items()}
+            comparison_columns["assessors"] = list(map(format_assessors, self.comparisons))
+        columns = {
+            name: np.repeat(values, n_measures) for name, values in comparison_columns.items()
+        }
         columns |= {name: getattr(self, name).ravel() for name in ("value", "low", "high")}
         columns["measure"] = list(self.measures) * n_comparisons
         return pl.DataFrame({k: columns[k] for k in self.columns if k in columns}).fill_nan(None)

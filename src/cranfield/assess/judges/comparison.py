@@ -201,7 +201,7 @@ class JudgeComparison(Result):
                 3,
             ),
             "low": Column(
-                "Lower bound of the Wilson interval with the design effect; null as `proportion`.",
+                "Lower bound of the Wilson interval (design effect); null where `proportion` is.",
                 3,
             ),
             "high": Column("Upper bound of the Wilson interval.", 3),

@@ -60,7 +60,7 @@ class Judge:
         Grades of the judge, as judgments.
     n_unparsed
         Number of answers without a grade: `result_status` is 0, or `judgment` is missing or has no
-        grade by `grades`.
+        grade by the `grades` of :func:`read_judges`.
     n_clipped
         Number of grades outside the scale, which were clipped to it.
     """
@@ -219,7 +219,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     table = table.gather(rows)
     grade_map = options["grades"]
     if grade_map is not None and grade_map.pattern is not None:
-        # Answers of a model without a match are unparsed.
+        # Answers without a match are unparsed.
         values = grade_map.find_grades(table.frame["grade"])
         table = replace(table, frame=table.frame.with_columns(values))
     else:

@@ -102,8 +102,8 @@ def _compute_distances(own_scores: Floats, random_values: Floats, weights: str, 
         if by == "all":
             own_scores = own_scores.mean(axis=-2, keepdims=True)
             random_values = random_values.mean(axis=-2, keepdims=True)
-        flat = random_values.reshape(-1, *random_values.shape[2:])
-        taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
+        flat_values = random_values.reshape(-1, *random_values.shape[2:])
+        taus = [tau_ap(flat_values[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
         return (1 - np.stack(taus, axis=1)).reshape(*random_values.shape[:2], -1)
     squared_errors = (random_values - own_scores) ** 2
     axes = 3 if by == "topic" else (2, 3)

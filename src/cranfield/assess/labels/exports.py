@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cranfield.base.errors import InputError, add_source, quote, warn
-from cranfield.base.text import inflect
+from cranfield.base.text import inflect, list_some
 from cranfield.collection.files.named_columns import DOC, GRADE_COLUMN
 from cranfield.sources.schemas import fold_name
 from cranfield.sources.values import Cells
@@ -118,7 +118,10 @@ def _read_single_value(values: Any, position: str) -> Any:
 def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     position = f"task {quote(task.get('id', task_number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
-        raise InputError(f"{position}: expected the fields data and annotations")
+        listing = list_some(map(quote, task), 5)
+        raise InputError(
+            f"{position}: expected a record data and a list annotations, got {listing}"
+        )
     columns = _add_doc(_select_scalars(task["data"]), task.get("id"))
     for annotation in _check_records(task["annotations"], "annotations", position):
         if annotation.get("was_cancelled"):
@@ -135,14 +138,14 @@ def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_L
                 continue
             question = str(result["from_name"])
             if question in answers:
-                reason = f"{position}: {quote(question)} has two answers by one worker"
+                reason = f"{position}: question {quote(question)} has two answers by one worker"
                 raise InputError(f"{reason}; write a task for each document")
             answers[question] = _read_single_value(value[key], position)
         yield {**columns, "worker": worker}, answers
 
 
 def _read_kili(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
-    """Yield the last label of each worker for a Kili asset."""
+    """Yield the latest label of each worker for a Kili asset."""
     position = f"asset {quote(task.get('externalId'))}"
     columns = _add_doc(_select_scalars(task.get("jsonMetadata")), task.get("externalId"))
     for label in _check_records(task.get("labels"), "labels", position):
@@ -213,10 +216,10 @@ def _read_doccano_users(task: Mapping[Any, Any], task_number: int) -> Iterator[_
 def _list_argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     """Return the questions and responses of an Argilla record: nested, flat, or of version 1."""
     responses: list[tuple[str, Any]] = []
-    nested = task.get("responses")
-    if isinstance(nested, Mapping):
-        return [(name, answer) for name, answers in nested.items() for answer in answers or []]
-    for answer in nested if isinstance(nested, list) else []:
+    field = task.get("responses")
+    if isinstance(field, Mapping):
+        return [(name, answer) for name, answers in field.items() for answer in answers or []]
+    for answer in field if isinstance(field, list) else []:
         values = answer.get("values") if isinstance(answer, Mapping) else None
         responses += [(name, {**answer, **value}) for name, value in (values or {}).items()]
     for name, answers in task.items():
@@ -256,5 +259,5 @@ def _read_argilla(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label 
             continue
         value = _read_single_value(response.get("value"), position)
         answers.setdefault(response.get("user_id"), {})[question] = value
-    for worker, by_question in answers.items():
-        yield {**columns, "worker": worker}, by_question
+    for worker, worker_answers in answers.items():
+        yield {**columns, "worker": worker}, worker_answers

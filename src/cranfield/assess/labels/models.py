@@ -131,7 +131,7 @@ def _parse_prior(prior: Any, n_grades: int) -> Floats | None:
                 f"unknown prior {quote(prior)}; expected a list, or one of: {', '.join(PRIORS)}"
             )
         return None if prior == "estimated" else np.full(n_grades, 1 / n_grades)
-    reason = f"prior must be {inflect(n_grades, 'number')} that sum to 1, got {quote(prior)}"
+    reason = f"prior must be {inflect(n_grades, 'number')} >= 0 that sum to 1, got {quote(prior)}"
     values = as_array(prior, reason)
     is_valid = values.shape == (n_grades,) and has_numbers(values)
     probabilities = values.astype(np.float64) if is_valid else np.zeros(1)
@@ -323,7 +323,7 @@ def glad(
     for label l and true grade k (of K) of pair i, with \(\alpha_w\) the ability of worker w,
     \(e^{b_i}\) the ease of the pair, \(\sigma\) the logistic function, and normal priors of mean 1
     on \(\alpha\) and b. The objective is the log-likelihood plus the log density of the priors,
-    without constants. It is maximised by L-BFGS, starting at the means of the priors, which has the
+    without constants. It is maximised by L-BFGS, which starts at the means of the priors, has the
     same stationary points as expectation-maximisation, and takes fewer steps.
 
     Parameters
@@ -462,7 +462,8 @@ def mace(
     Consensus
         A worker's quality is its probability of copying, \(\theta_w\); `parameters` has it as
         `copying`, \(\xi\), of shape (workers, grades), as `spam`, and the objectives of the starts
-        as `restarts`. With `variational`, \(\theta\) and \(\xi\) are scaled geometric means.
+        as `restarts`. With `variational`, \(\theta\) and \(\xi\) are geometric means, scaled
+        to sum to 1.
 
     Notes
     -----

@@ -124,8 +124,8 @@ def read_lines(
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
     column_names = iter(LABELS.find_columns(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
-    if missing := [name for name in LABELS.required_names if name not in read_names]:
-        raise PolicyError(f"columns must include {missing[0]}, got {quote(' '.join(names))}")
+    if absent_names := [name for name in LABELS.required_names if name not in read_names]:
+        raise PolicyError(f"columns must include {absent_names[0]}, got {quote(' '.join(names))}")
     types = {name: _TYPES.get(name, pl.String) for name in read_names}
     if has_words:
         types["grade"] = pl.String
@@ -311,12 +311,14 @@ def _unpivot(
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
-    unused = [
+    unused_names = [
         names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
     ]
-    if unused:
-        warn(f"{table.source}: columns not used: {list_some(map(quote, unused), 12)}")
-    cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in unused}
+    if unused_names:
+        warn(f"{table.source}: columns not used: {list_some(map(quote, unused_names), 12)}")
+    cells_by_name = {
+        names[k]: table.cells(k) for k in other_columns if names[k] not in unused_names
+    }
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
@@ -346,7 +348,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     has_text = seconds.null_count() > 0
     times = labels.with_columns(time=texts if has_text else seconds).filter(is_repeated)
     is_earlier = pl.col("time") < pl.col("time").shift(1).over(key)
-    # Other formats of dates are not sorted by their texts.
+    # In other formats, the order of texts is not that of dates.
     is_sortable = not has_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
     if is_sortable and not times.select(is_earlier.any()).item():
         return
@@ -518,12 +520,12 @@ def _warn_of_suspicious_ids(frame: pl.DataFrame, source: str) -> None:
 
 def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) -> None:
     """Warn of topics or documents with ids that are usual names of totals or means."""
-    labels = {str(label) for label in ids}
-    summaries = sorted(find_summaries(labels))
-    if summaries and len(summaries) < len(labels):
+    texts = {str(id_) for id_ in ids}
+    summaries = sorted(find_summaries(texts))
+    if summaries and len(summaries) < len(texts):
         names = list_some(map(quote, summaries), 3)
-        note = f"{name} {names} looks like a row of totals or means; it is read as labels"
-        warn(f"{source}: {note}, so remove it if it summarises other rows")
+        note = f"rows of {name} {names} are read as labels, but look like totals or means"
+        warn(f"{source}: {note}; remove them if they summarise other rows")
 
 
 def _make_labels(
@@ -619,7 +621,8 @@ def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         return level, ()
     qrels = read_gold(data, labels)
     if qrels.subtopics is not None:
-        raise InputError("gold judgments by subtopic are not supported", source=qrels.origin.name)
+        reason = "expected gold judgments of documents, got judgments by subtopic"
+        raise InputError(reason, source=qrels.origin.name)
     keys = ["topic", "doc"]
     graded_pairs = qrels.to_polars().select(*keys, "grade")
     gold = labels.pairs.join(graded_pairs, on=keys, how="left", maintain_order="left")["grade"]

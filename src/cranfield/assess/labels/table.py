@@ -247,18 +247,20 @@ class LabelSummary(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        pairs, workers = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
+        pairs_text, workers_text = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
         anomalies = {
-            f"{pairs} with one label": (per_pair == 1).sum(),
-            f"{workers} with one label": (per_worker == 1).sum(),
-            f"{workers} with {MIN_LABELS} labels or more, all the same grade": has_one_grade.sum(),
-            f"{workers} without a pair in common with another worker": is_isolated.sum(),
-            f"{pairs} with different grades from one worker": n_contradicted,
+            f"{pairs_text} with one label": (per_pair == 1).sum(),
+            f"{workers_text} with one label": (per_worker == 1).sum(),
+            f"{workers_text} with {MIN_LABELS} labels or more, all the same grade": (
+                has_one_grade.sum()
+            ),
+            f"{workers_text} without a pair in common with another worker": is_isolated.sum(),
+            f"{pairs_text} with different grades from one worker": n_contradicted,
         }
         lines = [f"{n:,} of {problem}" for problem, n in anomalies.items() if n]
-        unused = labels.grades[~is_used.any(axis=0)]
-        if unused.size:
-            lines.append(f"grades without a label: {', '.join(map(str, unused))}")
+        unused_grades = labels.grades[~is_used.any(axis=0)]
+        if unused_grades.size:
+            lines.append(f"grades without a label: {', '.join(map(str, unused_grades))}")
         return lines
 
     def _frame(self) -> pl.DataFrame:

@@ -145,7 +145,7 @@ class Order(Result):
         is_selected = self.mask_budget(budget, overall=overall) & (self.grades != UNJUDGED_GRADE)
         docs = self.sequence[is_selected[self.sequence]]
         if not docs.size:
-            reason = f"none of the documents within a budget of {budget} is judged"
+            reason = f"expected judged documents within a budget of {budget}, got none"
             raise InputError(reason, source=str(self.method))
         topics, codes = np.unique(self.pool.topic[docs], return_inverse=True)
         names = tuple(self.pool.topics[topic] for topic in topics.tolist())
@@ -193,8 +193,7 @@ def order(
     depth
         Number of pooled ranks of each ranking; by default 100, or the depth of the pool.
     seed
-        Seed of random numbers. Each topic has its own random stream, so that its order does not
-        depend on other topics.
+        Seed of random numbers. Each topic has its own random stream.
     rel
         Lowest grade that counts as relevant, 1 or more.
     unjudged
@@ -214,11 +213,12 @@ def order(
 
     Notes
     -----
-    Tied documents are ordered by id, ascending by bytes, and tied runs by name, so that the order
-    of runs or lines has no effect. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are exact; sums
-    of `Comb...` start from the smallest number, so that equal numbers have equal sums. Values of
-    runs tie if they differ by at most 1e-12, and sums of `RBP-B`, `RBP-C` and `Hedge` if they
-    differ by at most this proportion; with `sums=plain` only equal sums tie.
+    Tied documents are ordered by id, ascending by bytes, and tied runs by name (unless
+    `ties=random`), so that the order of runs or lines has no effect. Sums of `RRF`, `Borda`,
+    `Condorcet` and `RBP-A` are exact; sums of `Comb...` start from the smallest number, so that
+    equal numbers have equal sums. Values of runs tie if they differ by at most 1e-12, and sums of
+    `RBP-B`, `RBP-C` and `Hedge` if they differ by at most this proportion; with `sums=plain` only
+    equal sums tie.
 
     Examples
     --------
@@ -388,9 +388,11 @@ def next_documents(
         n_ahead = int((is_known & state.is_free).sum())
     else:
         ranking = parsed_method.rank_documents(document_pool, int(seed))
-        unjudged = ranking[~is_known[ranking]]
-        topics = document_pool.topic[unjudged]
-        documents = unjudged[np.arange(unjudged.size) - np.searchsorted(topics, topics) < n]
+        unjudged_docs = ranking[~is_known[ranking]]
+        topics = document_pool.topic[unjudged_docs]
+        documents = unjudged_docs[
+            np.arange(unjudged_docs.size) - np.searchsorted(topics, topics) < n
+        ]
     return NextDocuments(
         pool=document_pool,
         method=parsed_method,

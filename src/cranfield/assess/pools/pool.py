@@ -226,7 +226,9 @@ class Unjudged(Result):
             "system": Column("System.", key=True),
             "pooled": Column("Number of the system's documents in the pool."),
             "unjudged": Column("Number of the system's unjudged documents in the pool."),
-            "unique": Column("Number of the system's unjudged documents that no other system has."),
+            "unique": Column(
+                "Number of the unjudged documents that only this system has in its pooled ranks."
+            ),
         },
     }
 
@@ -257,9 +259,9 @@ class Unjudged(Result):
     def by_system(self) -> pl.DataFrame:
         """Count pooled and unjudged documents by system."""
         pool = self.pool
-        is_missing = self.is_unjudged[pool.ranked]
-        is_unique = is_missing & (pool.run_counts[pool.ranked] == 1)
-        rows = {"pooled": slice(None), "unjudged": is_missing, "unique": is_unique}
+        is_unjudged = self.is_unjudged[pool.ranked]
+        is_unique = is_unjudged & (pool.run_counts[pool.ranked] == 1)
+        rows = {"pooled": slice(None), "unjudged": is_unjudged, "unique": is_unique}
         counts = {
             name: np.bincount(pool.system[selection], minlength=len(pool.systems))
             for name, selection in rows.items()

@@ -62,8 +62,8 @@ def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
     """Read finite numbers, null for other cells; also return the rows of other nonempty cells."""
     numbers, _ = NUMBER.convert_column("score", cells)
     rows = numbers.is_null().arg_true()
-    others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
-    return numbers, rows.filter(~mask_absent(others, NO_SCORE))
+    other_cells = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
+    return numbers, rows.filter(~mask_absent(other_cells, NO_SCORE))
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
@@ -176,10 +176,10 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     advice = "a table with columns topic, system and score"
     if not measures:
         advice = f"measure=... with the name of their measure, or {advice}"
-    others = f", but {list_some(map(quote, other_names), 3)} could not" if other_names else ""
+    contrast = f", but {list_some(map(quote, other_names), 3)} could not" if other_names else ""
     raise InputError(
         f"expected {kind} of systems or of measures, got {list_some(map(quote, likely_names), 3)},"
-        f" which could be measures{others}; for measures of one system, pass"
+        f" which could be measures{contrast}; for measures of one system, pass"
         f" measure={likely_names[0]!r}; for systems,"
         f" {f'remove these {kind}, or ' if measures else ''}pass {advice}"
     )
@@ -394,7 +394,7 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
 def _check_compatible(
     parts: Sequence[ScorePart], measure_names: Sequence[str | None], measure: str | None
 ) -> None:
-    """Check that parts have the same measure and third axis, and no system in common."""
+    """Check that parts have the same axes and measure, and no system in common."""
     first, first_name = parts[0], measure_names[0]
     for part, name in zip(parts[1:], measure_names[1:], strict=True):
         if part.has_topics != first.has_topics:
@@ -407,11 +407,12 @@ def _check_compatible(
         if part.has_shards != first.has_shards:
             sharded_part, other_part = (part, first) if part.has_shards else (first, part)
             raise InputError(
-                f"has scores by {sharded_part.axis}, but {other_part.source} does not",
+                f"expected scores without {sharded_part.axis}s, as in {other_part.source},"
+                f" got scores by {sharded_part.axis}",
                 source=sharded_part.source,
             )
         if part.axis != first.axis:
-            reason = f"has scores by {part.axis}, but {first.source} has scores by {first.axis}"
+            reason = f"expected scores by {first.axis}, as in {first.source}, got {part.axis}s"
             raise InputError(reason, source=part.source)
         if measure is not None or name == first_name:
             continue

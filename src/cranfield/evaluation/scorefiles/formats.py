@@ -96,10 +96,13 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     widths = rows.list.len()
     width = 4 if widths[0] == 4 else 3
     for row in (widths != width).arg_true()[:1]:
-        names = "system, topic, measure" if width == 4 else "measure, topic"
+        columns_text = (
+            "measure, topic and value, as trec_eval -q or ir_measures --by_query print them"
+        )
+        if width == 4:
+            columns_text = "system, topic, measure and value, as in the first line"
         raise InputError(
-            f"expected {width} columns ({names} and value, as trec_eval"
-            f" -q or ir_measures --by_query print them), got {widths[row]}",
+            f"expected {width} columns ({columns_text}), got {widths[row]}",
             line=lines[row],
         )
     *columns, cells = (rows.list.get(k) for k in range(width))
@@ -129,7 +132,7 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     names = [name for name in measures.unique(maintain_order=True) if name not in other_names]
     if scored_measures and names:
         listing = list_some(names, 5)
-        warn(f"{source}: {listing} skipped, with a value over all topics, but no scores by topic")
+        warn(f"{source}: measures with a value over all topics only skipped: {listing}")
 
 
 def _warn_of_contradiction(
@@ -142,12 +145,14 @@ def _warn_of_contradiction(
     means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
     # The run tag is in front of its values over all topics.
     tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
-    overall = frame.with_columns(system=pl.coalesce(tags, "system"))
-    overall = overall.filter(pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null())
-    stated_counts = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
+    overall_values = frame.with_columns(system=pl.coalesce(tags, "system"))
+    overall_values = overall_values.filter(
+        pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null()
+    )
+    stated_counts = overall_values.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
     # Values of `num_ret` and `GMAP` are not means.
     pairs = (
-        overall.join(means, key, suffix="_mean")
+        overall_values.join(means, key, suffix="_mean")
         .join(topic_counts, "system")
         .join(stated_counts.select("system", n_all="score"), "system", how="left")
         .filter(~pl.col("measure").str.contains("(?i)num"))
@@ -206,8 +211,9 @@ def _assign_systems(
     blocks = is_tag.cum_sum().cast(pl.Int64) - int(is_tag[0])
     if is_scored.any() and {*blocks.filter(is_scored).unique()} != {*range(len(tags))}:
         raise InputError(
-            "the run of each line is ambiguous; pass one file for each run, or a"
-            " table (cranfield evaluate --by-topic --format csv)"
+            f"expected one line {RUNID} with the scores of each run, got {len(tags)} such lines in"
+            " other places; pass one file for each run, or a table (cranfield evaluate --by-topic"
+            " --format csv)"
         )
     return tags.gather(blocks.clip(upper_bound=len(tags) - 1)), is_scored
 
@@ -234,10 +240,10 @@ class ScoreTable:
 
     def get_scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with decimal points."""
-        return self._points[k] if self.columns.has_semicolons else self.get_cells(k)
+        return self._cells_with_points[k] if self.columns.has_semicolons else self.get_cells(k)
 
     @cached_property
-    def _points(self) -> dict[int, Cells]:
+    def _cells_with_points(self) -> dict[int, Cells]:
         return self.columns.read_numbers({k: k for k in range(len(self.names))})
 
     def read_numbers(self, k: int) -> tuple[pl.Series, int]:
@@ -289,9 +295,9 @@ def read_table(table: ScoreTable) -> ScorePart:
         has_systems = bool(score_columns) and not _are_descriptions(table, score_columns, topics)
         if "topic" in roles and has_systems:
             raise InputError(
-                f"has scores in {quote(table.names[roles['score']])}, but no column"
-                f" of systems; rename {quote(table.names[score_columns[0]])} to system if it has"
-                " the systems, or remove it"
+                "expected a column of systems for the scores in"
+                f" {quote(table.names[roles['score']])}, got none; rename"
+                f" {quote(table.names[score_columns[0]])} to system if it has them, or remove it"
             )
         if "topic" not in roles:
             score_columns = sorted([*score_columns, roles.pop("score")])
@@ -318,10 +324,10 @@ def _advise_on_repeats(
     for k, name in enumerate(table.names):
         cells = table.get_cells(k)
         n_repeats = labels.height // len(cells)
-        repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
+        other_cells = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
         is_candidate = k not in used_columns or fold_name(name) in _NOT_TOPICS
-        if is_candidate and labels.with_columns(repeated).is_unique().all():
-            values = list_some(map(quote, repeated.unique(maintain_order=True)), 3)
+        if is_candidate and labels.with_columns(other_cells).is_unique().all():
+            values = list_some(map(quote, other_cells.unique(maintain_order=True)), 3)
             column = f"column {quote(name)} distinguishes them ({values})"
             advice = "keep the rows of one value, or name the column replicate if it numbers runs"
             return f"; {column}; {advice} of the same system"
@@ -447,27 +453,32 @@ def _check_requested(
     names = {table.names[k] for k in other_columns}
     if "measure" not in roles and (requested := names.intersection(table.source.requested)):
         scores = quote(table.names[roles["score"]])
-        raise InputError(f"has columns {scores} and {quote(requested.pop())} of scores; remove one")
+        columns = f"{scores} and {quote(requested.pop())}"
+        raise InputError(f"expected one column of scores, got {columns}; remove one")
 
 
 def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[int]:
     """Remove columns of text and of ids, with a warning, unless there are no others."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     first_cells = {table.names[k]: table.get_cells(k)[0] for k in text_columns}
-    nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
+    nested_cells = {
+        name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)
+    }
     id_columns = [k for k in score_columns if k not in text_columns and _has_ids(table, k)]
     unused_columns = [*text_columns, *id_columns]
-    is_in_cells = any(name in cell for cell in nested.values() for name in table.source.requested)
-    if nested and (is_in_cells or len(unused_columns) == len(score_columns)):
-        refuse_nested(nested)
+    is_in_cells = any(
+        name in cell for cell in nested_cells.values() for name in table.source.requested
+    )
+    if nested_cells and (is_in_cells or len(unused_columns) == len(score_columns)):
+        refuse_nested(nested_cells)
     if 0 < len(unused_columns) < len(score_columns):
         used_columns = {*range(len(table.names))}.difference(unused_columns)
         table.columns.refuse_decisive(SCORES, used_columns)
         listing = list_some([quote(table.names[k]) for k in unused_columns], 5)
-        has_text = len(text_columns) > len(nested)
-        contents = {"text": has_text, "nested values": nested, "ids": id_columns}
-        contained = join_with_and([name for name in contents if contents[name]])
-        note = f"columns not used: {listing}; they contain {contained}, not scores"
+        has_text = len(text_columns) > len(nested_cells)
+        contents = {"text": has_text, "nested values": nested_cells, "ids": id_columns}
+        nouns = join_with_and([name for name in contents if contents[name]])
+        note = f"columns not used: {listing}; they contain {nouns}, not scores"
         warn(f"{table.source.name}: {note}")
         return [k for k in score_columns if k not in unused_columns]
     return score_columns
@@ -509,10 +520,10 @@ def _find_topics(
         has_index = len(systems) < 2 or not systems.is_unique().all()
     if role is not None and not has_index:
         raise InputError(
-            f"has a column of {role}s, {quote(table.names[roles[role]])},"
-            " but no column of topics; scores by topic are required, as written by write_csv"
-            " of Scores or by cranfield evaluate --by-topic; if the other columns are topics,"
-            " transpose the table"
+            f"expected a column of topics beside the column of {role}s,"
+            f" {quote(table.names[roles[role]])}, got none; scores by topic are written by"
+            " write_csv of Scores or by cranfield evaluate --by-topic; if the other columns are"
+            " topics, transpose the table"
         )
     if not score_columns or score_columns[0] != 0:
         return None
@@ -537,14 +548,14 @@ def _find_topics(
         return table.convert_labels(0, "topic")
     if n_texts:
         raise InputError(
-            f"the first column, {quote(name)}, has numbers and text; rename it to"
+            f"expected numbers or text in the first column, {quote(name)}, got both; rename it to"
             " topic if it has the topics"
         )
     # Topics that are numbers would otherwise be read as scores of a system.
     if len(cells) > 1 and _are_distinct_integers(cells) and {*numbers} != {0, 1}:
         raise InputError(
-            f"the first column, {quote(name)}, has a different integer in each row;"
-            " rename it to topic if these are topics, or add a column topic if they"
+            f"expected topics or scores in the first column, {quote(name)}, got a different integer"
+            " in each row; rename it to topic if these are topics, or add a column topic if they"
             " are scores"
         )
     return None
@@ -599,11 +610,12 @@ def _make_frame(
     is_long = has_score_column or "system" in roles
     columns = [roles["score"]] if has_score_column else score_columns
     if not columns or (is_long and "measure" in roles and len(columns) > 1):
-        raise InputError("expected a column of scores, got none")
+        names = [quote(table.names[k]) for k in columns]
+        raise InputError(f"expected a column of scores, got {list_some(names, 5) or 'none'}")
     names = [table.names[k] for k in columns]
     for name in filter(None, table.names):
         if table.names.count(name) > 1:
-            raise InputError(f"has two columns {quote(name)}")
+            raise InputError(f"expected distinct names of columns, got two columns {quote(name)}")
     # A table with a column for each measure describes a single run.
     has_measure_columns = not (has_score_column or "measure" in roles) and (
         is_long or are_measures(names, table.source.requested, "columns")
@@ -705,7 +717,8 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
     if len(levels) > 1 and None in level_roles:
         unknown = levels[level_roles.index(None)]
         raise InputError(
-            f"unknown index level {quote(unknown)}; expected topic, system, measure or shard"
+            f"unknown index level {quote(unknown)}; expected topic, system, measure, shard or"
+            " replicate"
         )
     # A level of unknown name contains the topics, unless it only numbers the rows.
     if level_roles == [None]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quote, warn
-from cranfield.base.text import list_some
+from cranfield.base.text import inflect, list_some
 from cranfield.evaluation.scorefiles.cells import (
     SCORES,
     ScorePart,
@@ -57,7 +57,8 @@ def read_json(text: str, source: ScoreSource, *, is_jsonl: bool) -> ScorePart:
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not is_jsonl and not (isinstance(parsed, list) and any(isinstance(r, dict) for r in parsed)):
-        raise InputError("expected an object or an array of objects in JSON")
+        expected = "expected a JSON object or an array of objects"
+        raise InputError(f"{expected}, got {_describe_value(parsed)}")
     columns = read_record_columns(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
@@ -76,8 +77,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if isinstance(results, Mapping) and all(
         isinstance(system, Mapping) and "overall" in system for system in results.values()
     ):
-        lower = data.get("lower is better")
-        names = lower if isinstance(lower, list) else []
+        names = data.get("lower is better")
+        names = names if isinstance(names, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
         # Overall values are not in `topics`, so no summaries need to be removed.
         frame = _make_system_frame(topics, is_named=data["measures"] != [""])
@@ -90,7 +91,10 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.
         if failures := data.get("failures"):
-            warn(f"{source.name}: {list_some(map(quote, failures), 3)} failed and have no score")
+            failed_topics = (
+                f"{inflect(len(failures), 'topic')} ({list_some(map(quote, failures), 3)})"
+            )
+            warn(f"{source.name}: the search failed for {failed_topics}, without a score")
         scores = {
             topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
             for topic, detail in details.items()
@@ -173,7 +177,10 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
 
 
 def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.DataFrame:
-    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
+    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists.
+
+    If not `is_named`, the measure has no name, whatever its key.
+    """
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
     read_measures = cache(lambda names: convert_labels(names, "measure").to_list())

@@ -128,31 +128,31 @@ def read_scores_by_measure(
     """
     names = [str(measure) for measure in measures] if measures is not None else []
     parts = _read_parts(data, format, names)
-    unnamed = next((part for part in parts if not part.list_labels("measure")), None)
-    if unnamed is not None and len(set(names)) > 1:
+    unnamed_part = next((part for part in parts if not part.list_labels("measure")), None)
+    if unnamed_part is not None and len(set(names)) > 1:
         raise InputError(
-            "does not name its measure, so it can be read as one measure only, not"
-            f" as {', '.join(dict.fromkeys(names))}",
-            source=unnamed.source,
+            f"expected names of the measures {', '.join(dict.fromkeys(names))}, got scores of one"
+            " measure without a name",
+            source=unnamed_part.source,
         )
-    if not names and unnamed is None:
+    if not names and unnamed_part is None:
         names = [name for part in parts for name in part.list_labels("measure")]
-    scores = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
+    scores_by_measure = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
     if not names:
         joined = join_parts(parts, None)
-        scores = {joined.measure: joined}
-    return set_directions(scores, lower_is_better)
+        scores_by_measure = {joined.measure: joined}
+    return set_directions(scores_by_measure, lower_is_better)
 
 
 def set_directions(
-    scores: Mapping[str, Scores], lower_is_better: Iterable[str]
+    scores_by_measure: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
     """Return the scores, declaring that lower scores are better for the listed measures."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
-            f"lower_is_better must be a list of measures, such as [{lower_is_better!r}], got a str"
+            f"lower_is_better must be a list of measures, got {quote(lower_is_better)}"
         )
-    directed_scores = dict(scores)
+    directed_scores = dict(scores_by_measure)
     for name in lower_is_better:
         if list(directed_scores) == [""]:
             raise PolicyError(
@@ -162,7 +162,7 @@ def set_directions(
         if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"
-                f" {list_some(scores, 10)}"
+                f" {list_some(scores_by_measure, 10)}"
             )
         directed_scores[name] = directed_scores[name].with_direction(lower_is_better=True)
     return directed_scores
@@ -174,7 +174,7 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
         name, path = split_name(fspath(data))
         return [read_file(Source(path), layout, requested, name)]
     if hasattr(data, "dims") and hasattr(data, "to_dataframe"):
-        # Of xarray: a Dataset of measures, or the DataArray of one, which may have its name.
+        # xarray: a Dataset of measures, or a DataArray, which may be named after its measure.
         data = data if hasattr(data, "data_vars") else data.to_dataset(name=data.name or "score")
         data = data.to_dataframe().reset_index()
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
@@ -193,7 +193,8 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
             _warn_of_numbered_rows(parts)
             return parts
     raise InputError(
-        f"expected scores as a file, a data frame or a mapping, got {type(data).__name__}"
+        "expected scores as a file, a data frame, a mapping or a list of these, got"
+        f" {'an empty list' if data == [] else type(data).__name__}"
     )
 
 
@@ -250,6 +251,9 @@ def read_file(
         return replace(part, frame=frame, source=source.name)
 
 
+_NO_SEPARATOR = "expected columns separated by commas, tabs or semicolons"
+
+
 def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:
     if layout == "auto":
         layout = FORMAT_OF_SUFFIX.get(suffix, "parquet" if raw.startswith(b"PAR1") else "")
@@ -269,7 +273,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     default = "\t" if layout == "tsv" else ","
     separator = find_separator(first_line, default, SEPARATORS) or default
     if separator not in first_line and "|" in first_line:
-        raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
+        raise InputError(f"{_NO_SEPARATOR}, got {quote(first_line)}", line=1)
     columns = read_csv_columns(raw, separator, source.name)
     if not columns.lines:
         raise InputError("expected scores below the header, got none", line=line)
@@ -279,12 +283,12 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
 
 def _detect_layout(first_line: str) -> str:
     """Detect the format of a text from its first line."""
-    stripped = first_line.strip()
-    if stripped.startswith(("{", "[")):
-        return "jsonl" if stripped.startswith("{") and stripped.endswith("}") else "json"
+    line = first_line.strip()
+    if line.startswith(("{", "[")):
+        return "jsonl" if line.startswith("{") and line.endswith("}") else "json"
     separator = find_separator(first_line, "\t", SEPARATORS)
     if is_score_line(first_line) and separator in {"\t", None}:
         return "trec"
     if separator is None:
-        raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
+        raise InputError(f"{_NO_SEPARATOR}, got {quote(first_line)}", line=1)
     return "tsv" if separator == "\t" else "csv"

@@ -71,7 +71,7 @@ REFUSED: list[Case] = [
     *cases(
         sheets,
         ((pl.concat([TWO, TWO]),), {}, "got 'd1' of topic 'q' twice"),
-        ((pl.DataFrame({"a": [1]}),), {}, "topic and doc, got columns 'a'"),
+        ((pl.DataFrame({"a": [1]}),), {}, "topic and doc, got ['a']"),
         ((3,), {}, "topic and doc, got int"),
     ),
     *cases(

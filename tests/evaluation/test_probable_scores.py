@@ -177,11 +177,11 @@ def test_notes_name_the_assumptions_and_topics_without_relevant_documents() -> N
     [
         (
             {"measures": "GMAP"},
-            "an arithmetic mean over topics, got GMAP, whose aggregate is geometric",
+            "an arithmetic mean over topics, got GMAP .geometric.",
         ),
         (
             {"measures": "NumRelRet"},
-            "an arithmetic mean over topics, got NumRelRet, whose aggregate is sum",
+            "an arithmetic mean over topics, got NumRelRet .sum.",
         ),
         (
             {"measures": "AWRF@5"},

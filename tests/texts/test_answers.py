@@ -94,7 +94,7 @@ def test_rows_of_an_answer_are_joined(tmp_path: Path) -> None:
         found = judge_answers(table, ROWS)
     assert (found.length[0, 0], found.is_answered.tolist()) == (10, [[True], [False]])
     assert (found.cell.tolist(), found.nugget.tolist(), found.support.tolist()) == ([0], [0], [1])
-    reason = "row 7: the answer of 's' to this topic has two lengths, 10 and 20"
+    reason = "row 7: the answer of 's' has two lengths, 10 and 20"
     refuses(reason, judge_answers, [*table, {**table[1], "length": 20}], ROWS)
     files = [tmp_path / name for name in ("one.csv", "two.csv")]
     for file in files:
@@ -123,7 +123,7 @@ def test_rows_of_an_answer_are_joined(tmp_path: Path) -> None:
         (
             "r",
             "q1 syslen= 5\nq1 syslen= 6",
-            "r:2: the answer of 'r' to this topic has two lengths, ",
+            "r:2: the answer of 'r' has two lengths, ",
         ),
         ("r", "q1", "r:1: expected 2 columns (topic nugget) in a line of answers, got 1"),
     ],

@@ -123,7 +123,7 @@ def test_failed_labels_are_those_of_their_file(tmp_path: Path) -> None:
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
             {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},
-            "a.jsonl:2: expected the nuggets of the topic's first answer, got another list: 'x'"
+            "a.jsonl:2: expected the topic's first list of nuggets, got a difference in 'x'"
             " (topic '1')",
         ),
         (

@@ -224,15 +224,14 @@ def _is_ungraded(file: str) -> bool:
 def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        got = type(documents).__name__
-        if isinstance(frame, pl.DataFrame):
-            got = f"columns {', '.join(map(quote, frame.columns)) or 'none'}"
+        got = getattr(frame, "columns", type(documents).__name__)
         raise PolicyError(f"expected a data frame with columns topic and doc, got {got}")
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
-        expected = "expected each document of a topic once"
-        raise PolicyError(f"{expected}, got {quote(doc)} of topic {quote(topic)} twice")
+        raise PolicyError(
+            f"expected distinct pairs, got {quote(doc)} of topic {quote(topic)} twice"
+        )
     return frame
 
 

@@ -134,14 +134,11 @@ def evaluate(
     >>> ev.by_system().rows()
     [('run', 0.5, 0.7601...)]
     """
-    if more and not all(isinstance(item, (str, Measure)) for item in (measures, *more)):
-        raise PolicyError(
-            "expected 3 positional arguments (runs, qrels, measures), got"
-            f" {3 + len(more)}; pass options by name"
-        )
     if more:
-        names = [str(item) for item in (measures, *more)]
-        raise PolicyError(f"expected a list of measures, got {len(names)} arguments; write {names}")
+        reason = f"expected 3 positional arguments (runs, qrels, measures), got {3 + len(more)}"
+        names = [str(item) for item in (measures, *more) if isinstance(item, (str, Measure))]
+        advice = f"pass measures as {names}" if len(names) > len(more) else "pass options by name"
+        raise PolicyError(f"{reason}; {advice}")
     check_keywords(evaluate, options)
     parsed = parse_measures(measures, compat=compat)
     policies: dict[str, Any] = {**options}

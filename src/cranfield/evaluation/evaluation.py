@@ -167,30 +167,29 @@ def make_tie_orders(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
 def compute_effect_of_orders(
     orders: Iterable[JudgedRuns],
     score: Callable[[JudgedRuns], Floats],
-    compute_overall: Callable[[Floats], Floats],
+    aggregate: Callable[[Floats], Floats],
 ) -> Floats:
     """Return the overall value of the highest scores by topic, minus that of the lowest."""
     values = np.stack([score(order) for order in orders])
-    highest, lowest = (compute_overall(bound) for bound in (values.max(axis=0), values.min(axis=0)))
-    return np.asarray(np.nan_to_num(highest - lowest))
+    return np.asarray(np.nan_to_num(aggregate(values.max(axis=0)) - aggregate(values.min(axis=0))))
 
 
 def describe_effect_of_orders(
     judged: JudgedRuns,
     measures: Sequence[Measure],
     score: Callable[[JudgedRuns], Floats],
-    compute_overall: Callable[[Floats], Floats],
+    aggregate: Callable[[Floats], Floats],
     systems: Sequence[str] | None = None,
     run_systems: Ints | None = None,
 ) -> Iterator[str]:
     """Report how ties can change overall values, estimated from a few orders of tied documents.
 
-    `score` returns the scores by measure, or without this axis if there is one measure;
-    `compute_overall` returns a value for each measure and system. `systems` and `run_systems` are
-    as in :func:`list_effects`.
+    `score` returns the scores by measure, or without this axis if there is one measure; `aggregate`
+    returns a value for each measure and system. `systems` and `run_systems` are as in
+    :func:`list_effects`.
     """
     if has_ties(judged, measures):
-        effect = compute_effect_of_orders(make_tie_orders(judged), score, compute_overall)
+        effect = compute_effect_of_orders(make_tie_orders(judged), score, aggregate)
         keys = [(measure.label, False) for measure in measures]
         effects = dict(zip(keys, np.atleast_2d(effect), strict=True))
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))

@@ -402,11 +402,8 @@ def evaluate_probabilities(
         raise PolicyError(f"{unsupported[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
     for measure in parsed:
-        if measure.info.aggregate != "mean":
-            fact = f"whose aggregate is {measure.info.aggregate}"
-            raise MeasureError(
-                f"expected a measure with an arithmetic mean over topics, got {measure}, {fact}"
-            )
+        if (kind := measure.info.aggregate) != "mean":
+            raise MeasureError(f"expected an arithmetic mean over topics, got {measure} ({kind})")
         if inputs := measure.info.inputs:
             fact = f"which also requires {', '.join(inputs)}"
             raise MeasureError(f"expected a measure of judgments only, got {measure}, {fact}")

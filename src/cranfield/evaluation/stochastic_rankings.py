@@ -110,10 +110,9 @@ def expected_exposure(
         if not scores:
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
-        compute_overall = partial(_compute_overall, table)
-        for note in describe_effect_of_orders(
-            judged, [measure], score, compute_overall, systems, run_systems
-        ):
+        aggregate = partial(_compute_overall, table)
+        notes = describe_effect_of_orders(judged, [measure], score, aggregate, systems, run_systems)
+        for note in notes:
             warn(note)
         scores[measure.label] = table
     return scores

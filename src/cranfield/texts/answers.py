@@ -255,9 +255,7 @@ _HAS_NUGGET = pl.col("nugget").is_not_null()
 _ANSWER = ("topic", "system")
 _INVALID_ANSWERS = {
     "unknown gold nugget {nugget}": _HAS_NUGGET & pl.col("index").is_null(),
-    "the answer of {system} to this topic has two lengths, {first_length:g} and {length:g}": pl.col(
-        "is_known"
-    )
+    "the answer of {system} has two lengths, {first_length:g} and {length:g}": pl.col("is_known")
     & (pl.col("length") != pl.col("first_length")),
     "nugget {nugget} is matched twice by system {system}": _HAS_NUGGET & pl.col("is_repeated"),
 }
@@ -397,7 +395,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quote(next(iter(difference))[0])
                 reason = (
-                    f"expected the nuggets of the topic's first answer, got another list: {example}"
+                    f"expected the topic's first list of nuggets, got a difference in {example}"
                 )
                 raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}

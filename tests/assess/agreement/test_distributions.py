@@ -120,7 +120,7 @@ def test_table_of_judges() -> None:
         (([0.5, 0.5], [0.5, 0.7]), "gold must be .*, got a sum of 1.2"),
         (([-0.5, 1.5], [0.5, 0.5]), "got a proportion below 0"),
         (([0.5, 0.5], [0.2, 0.3, 0.5]), "many classes in both distributions, got 2 and 3"),
-        (([[0.5, 0.5]] * 3, [[0.5, 0.5]] * 2), r"shapes that can be broadcast, got \(3, 2\) and"),
+        (([[0.5, 0.5]] * 3, [[0.5, 0.5]] * 2), r"shapes that broadcast, got \(3, 2\) and"),
         ((["a", "b"], [0.5, 0.5]), "estimate must be proportions"),
         (([0.5, 0.5], [0.5, 0.5], "KL"), "measure 'KL'"),
     ],

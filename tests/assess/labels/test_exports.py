@@ -98,7 +98,7 @@ def test_questions_of_label_studio_are_columns(tmp_path: Path) -> None:
             {"annotations": [_annotation(1, *[_result({"rating": 1})] * 2)]},
             "two answers by one worker; write a task for each document",
         ),
-        ({"annotations": None}, "task '1': expected a record data and a list annotations, got "),
+        ({"annotations": None}, "task '1': expected data and a list of annotations, got "),
         ({"annotations": [_annotation(1)]}, "has no grade"),
         ({"annotations": [3]}, "task '1': expected a record in annotations, got '3'"),
         ({"annotations": [{"result": 3}]}, "task '1': expected a list in result, got '3'"),

@@ -41,7 +41,10 @@ def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Sc
 def test_response_of_rank_eval(tmp_path: Path) -> None:
     details = {"q1": {"metric_score": 0.5, "hits": []}, "q2": {"metric_score": 0.25, "hits": []}}
     response = {"metric_score": 0.375, "details": details, "failures": {"q3": {"error": {}}}}
-    with pytest.warns(cf.CranfieldWarning, match="bm25.json: the search failed for 1 topic .'q3'."):
+    with pytest.warns(
+        cf.CranfieldWarning,
+        match="bm25.json: 1 topic without a score, as their search failed: 'q3'",
+    ):
         scores = read(json.dumps(response), tmp_path, "bm25.json", measure="P@2")
     assert (scores.systems, scores.topics) == (("bm25",), ("q1", "q2"))
     assert scores.values.tolist() == [[0.5], [0.25]]

@@ -97,7 +97,7 @@ def test_measures_without_scores_by_topic_are_reported(tmp_path: Path) -> None:
     lines = ["map\tq\t1", "map\tall\t1", "gm_map\tall\t1", "num_q\tall\t1", "runid\tall\tx"]
     path = tmp_path / "x.eval"
     path.write_text("\n".join(lines))
-    said = "x.eval: measures with a value over all topics only skipped: gm_map"
+    said = "x.eval: measures without scores by topic skipped: gm_map"
     assert warns(said, cf.read_scores, path).measure == "map"
     assert cf.read_scores(path, measure="map").topics == ("q",)
     # In JSON the overall values are separate.

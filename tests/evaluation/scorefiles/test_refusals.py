@@ -122,7 +122,7 @@ REFUSED = [
     ("s.json", '[{"topic": "q1", "a": 1}, 7]', "row 2: expected a record as in the first row"),
     ("s.json", '{"a":\n {"q1": }}', ":2: is not valid JSON: Expecting value"),
     ("s.json", '{"a": {}}', "expected scores by topic, got none"),
-    ("s.json", "[1]", "expected a JSON object or an array of objects, got"),
+    ("s.json", "[1]", "expected an object or array of objects, got"),
     ("s.json", "{", "not valid JSON"),
 ]
 

@@ -140,8 +140,7 @@ class Ratings:
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
         codes, pair_index = np.unique(code_of_pair, return_inverse=True)
         if not codes.size and reference is not None:
-            reason = "has no unit in common with another assessor"
-            raise CranfieldError(f"assessor {quote(reference)} {reason}")
+            raise CranfieldError(f"assessor {quote(reference)} has no unit in common with another")
         if not codes.size:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]

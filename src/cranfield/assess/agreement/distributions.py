@@ -103,9 +103,7 @@ def divergence(
     try:
         p, q = np.broadcast_arrays(p, q)
     except ValueError:
-        raise PolicyError(
-            f"expected shapes that can be broadcast, got {p.shape} and {q.shape}"
-        ) from None
+        raise PolicyError(f"expected shapes that broadcast, got {p.shape} and {q.shape}") from None
     values = DIVERGENCES[measure](p, q)
     return values if values.ndim else float(values)
 

@@ -274,16 +274,12 @@ class Agreement(Result):
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
-        comparison_columns: dict[str, Any] = {"units": self.n_units, "topics": self.n_topics}
+        fields: dict[str, Any] = {"units": self.n_units, "topics": self.n_topics}
         if self.is_pairwise:
-            comparison_columns["first"], comparison_columns["second"] = zip(
-                *self.comparisons, strict=True
-            )
+            fields["first"], fields["second"] = zip(*self.comparisons, strict=True)
         else:
-            comparison_columns["assessors"] = list(map(format_assessors, self.comparisons))
-        columns = {
-            name: np.repeat(values, n_measures) for name, values in comparison_columns.items()
-        }
+            fields["assessors"] = list(map(format_assessors, self.comparisons))
+        columns = {name: np.repeat(values, n_measures) for name, values in fields.items()}
         columns |= {name: getattr(self, name).ravel() for name in ("value", "low", "high")}
         columns["measure"] = list(self.measures) * n_comparisons
         return pl.DataFrame({k: columns[k] for k in self.columns if k in columns}).fill_nan(None)

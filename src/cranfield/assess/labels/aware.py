@@ -179,9 +179,7 @@ def aware(
     -----
     Source: Ferrante, Ferro and Maistro (2017), AWARE: exploiting evaluation measures to combine
     multiple assessors. The weights `rmse` and `tau_ap` follow its idea of a distance from random
-    assessors, but their definitions and values were not compared with the article. The Frobenius
-    norm of the differences is not offered: it is the root mean square times the square root of the
-    number of scores, which cancels if all assessors labelled the same number of topics.
+    assessors, but their definitions and values were not compared with the article.
 
     Random assessors differ from each other, so the weight of an assessor who judges at random is
     above 0; `squares_distances` lowers it. With few relevant documents the order of systems is

@@ -142,10 +142,8 @@ class Consensus(Result):
     def level(self) -> Ints:
         """Grade of each pair as an index into `labels.grades`; -1 means no judgment."""
         is_best = _mask_most_likely(self.posterior)
-        highest_level = is_best.shape[1] - 1 - is_best[:, ::-1].argmax(axis=1)
-        level = np.asarray(
-            highest_level if self.tie == "high" else is_best.argmax(axis=1), dtype=np.int64
-        )
+        top = is_best.shape[1] - 1 - is_best[:, ::-1].argmax(axis=1)
+        level = np.asarray(top if self.tie == "high" else is_best.argmax(axis=1), dtype=np.int64)
         rows = np.flatnonzero(self.is_tied)
         if self.tie == "drop":
             level[rows] = -1
@@ -205,8 +203,7 @@ class Consensus(Result):
     def _make_qrels(self, is_selected: Bools, grades: Any) -> Qrels:
         if not is_selected.any():
             raise CranfieldError(
-                "expected a pair with a grade, got ties only, which tie='drop' excludes; use"
-                " tie='low' to keep the lowest grade"
+                "expected a grade of a pair, got dropped ties only; use tie='low' for the lowest"
             )
         codes = self.labels.topic_of[is_selected].astype(np.int32)
         docs = self.labels.docs.filter(pl.Series(is_selected))

@@ -119,9 +119,7 @@ def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_L
     position = f"task {quote(task.get('id', task_number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         listing = list_some(map(quote, task), 5)
-        raise InputError(
-            f"{position}: expected a record data and a list annotations, got {listing}"
-        )
+        raise InputError(f"{position}: expected data and a list of annotations, got {listing}")
     columns = _add_doc(_select_scalars(task["data"]), task.get("id"))
     for annotation in _check_records(task["annotations"], "annotations", position):
         if annotation.get("was_cancelled"):

@@ -311,14 +311,12 @@ def _unpivot(
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
-    unused_names = [
+    surplus = [
         names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
     ]
-    if unused_names:
-        warn(f"{table.source}: columns not used: {list_some(map(quote, unused_names), 12)}")
-    cells_by_name = {
-        names[k]: table.cells(k) for k in other_columns if names[k] not in unused_names
-    }
+    if surplus:
+        warn(f"{table.source}: columns not used: {list_some(map(quote, surplus), 12)}")
+    cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in surplus}
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
@@ -621,8 +619,7 @@ def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         return level, ()
     qrels = read_gold(data, labels)
     if qrels.subtopics is not None:
-        reason = "expected gold judgments of documents, got judgments by subtopic"
-        raise InputError(reason, source=qrels.origin.name)
+        raise InputError("expected gold grades, got grades by subtopic", source=qrels.origin.name)
     keys = ["topic", "doc"]
     graded_pairs = qrels.to_polars().select(*keys, "grade")
     gold = labels.pairs.join(graded_pairs, on=keys, how="left", maintain_order="left")["grade"]

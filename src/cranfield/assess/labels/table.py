@@ -239,7 +239,7 @@ class LabelSummary(Result):
         n_grades, n_workers = labels.grades.size, len(labels.workers)
         cells = labels.worker * n_grades + labels.level
         is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
-        has_one_grade = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
+        is_single = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
         # Repeated labels by one worker do not count as labels by another worker.
         pair, worker = np.divmod(np.unique(labels.cell), n_workers)
         is_isolated = (per_worker > 0) & (n_workers > 1)
@@ -247,15 +247,13 @@ class LabelSummary(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        pairs_text, workers_text = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
+        pair_text, worker_text = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
         anomalies = {
-            f"{pairs_text} with one label": (per_pair == 1).sum(),
-            f"{workers_text} with one label": (per_worker == 1).sum(),
-            f"{workers_text} with {MIN_LABELS} labels or more, all the same grade": (
-                has_one_grade.sum()
-            ),
-            f"{workers_text} without a pair in common with another worker": is_isolated.sum(),
-            f"{pairs_text} with different grades from one worker": n_contradicted,
+            f"{pair_text} with one label": (per_pair == 1).sum(),
+            f"{worker_text} with one label": (per_worker == 1).sum(),
+            f"{worker_text} with {MIN_LABELS} labels or more, all the same grade": is_single.sum(),
+            f"{worker_text} without a pair in common with another worker": is_isolated.sum(),
+            f"{pair_text} with different grades from one worker": n_contradicted,
         }
         lines = [f"{n:,} of {problem}" for problem, n in anomalies.items() if n]
         unused_grades = labels.grades[~is_used.any(axis=0)]

@@ -388,11 +388,9 @@ def next_documents(
         n_ahead = int((is_known & state.is_free).sum())
     else:
         ranking = parsed_method.rank_documents(document_pool, int(seed))
-        unjudged_docs = ranking[~is_known[ranking]]
-        topics = document_pool.topic[unjudged_docs]
-        documents = unjudged_docs[
-            np.arange(unjudged_docs.size) - np.searchsorted(topics, topics) < n
-        ]
+        docs = ranking[~is_known[ranking]]
+        topics = document_pool.topic[docs]
+        documents = docs[np.arange(docs.size) - np.searchsorted(topics, topics) < n]
     return NextDocuments(
         pool=document_pool,
         method=parsed_method,

@@ -226,9 +226,7 @@ class Unjudged(Result):
             "system": Column("System.", key=True),
             "pooled": Column("Number of the system's documents in the pool."),
             "unjudged": Column("Number of the system's unjudged documents in the pool."),
-            "unique": Column(
-                "Number of the unjudged documents that only this system has in its pooled ranks."
-            ),
+            "unique": Column("Number of unjudged documents that only this system has in the pool."),
         },
     }
 

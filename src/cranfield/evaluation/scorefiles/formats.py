@@ -96,13 +96,10 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     widths = rows.list.len()
     width = 4 if widths[0] == 4 else 3
     for row in (widths != width).arg_true()[:1]:
-        columns_text = (
-            "measure, topic and value, as trec_eval -q or ir_measures --by_query print them"
-        )
-        if width == 4:
-            columns_text = "system, topic, measure and value, as in the first line"
+        names = "system, topic, measure" if width == 4 else "measure, topic"
+        hint = "" if width == 4 else ", as trec_eval -q or ir_measures --by_query print them"
         raise InputError(
-            f"expected {width} columns ({columns_text}), got {widths[row]}",
+            f"expected {width} columns ({names} and value{hint}), got {widths[row]}",
             line=lines[row],
         )
     *columns, cells = (rows.list.get(k) for k in range(width))
@@ -132,7 +129,7 @@ def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: s
     names = [name for name in measures.unique(maintain_order=True) if name not in other_names]
     if scored_measures and names:
         listing = list_some(names, 5)
-        warn(f"{source}: measures with a value over all topics only skipped: {listing}")
+        warn(f"{source}: measures without scores by topic skipped: {listing}")
 
 
 def _warn_of_contradiction(
@@ -145,14 +142,12 @@ def _warn_of_contradiction(
     means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
     # The run tag is in front of its values over all topics.
     tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
-    overall_values = frame.with_columns(system=pl.coalesce(tags, "system"))
-    overall_values = overall_values.filter(
-        pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null()
-    )
-    stated_counts = overall_values.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
+    totals = frame.with_columns(system=pl.coalesce(tags, "system"))
+    totals = totals.filter(pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null())
+    stated_counts = totals.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
     # Values of `num_ret` and `GMAP` are not means.
     pairs = (
-        overall_values.join(means, key, suffix="_mean")
+        totals.join(means, key, suffix="_mean")
         .join(topic_counts, "system")
         .join(stated_counts.select("system", n_all="score"), "system", how="left")
         .filter(~pl.col("measure").str.contains("(?i)num"))
@@ -453,30 +448,27 @@ def _check_requested(
     names = {table.names[k] for k in other_columns}
     if "measure" not in roles and (requested := names.intersection(table.source.requested)):
         scores = quote(table.names[roles["score"]])
-        columns = f"{scores} and {quote(requested.pop())}"
-        raise InputError(f"expected one column of scores, got {columns}; remove one")
+        raise InputError(
+            f"expected one column of scores, got {scores} and {quote(requested.pop())}"
+        )
 
 
 def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[int]:
     """Remove columns of text and of ids, with a warning, unless there are no others."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     first_cells = {table.names[k]: table.get_cells(k)[0] for k in text_columns}
-    nested_cells = {
-        name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)
-    }
+    nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
     id_columns = [k for k in score_columns if k not in text_columns and _has_ids(table, k)]
     unused_columns = [*text_columns, *id_columns]
-    is_in_cells = any(
-        name in cell for cell in nested_cells.values() for name in table.source.requested
-    )
-    if nested_cells and (is_in_cells or len(unused_columns) == len(score_columns)):
-        refuse_nested(nested_cells)
+    is_in_cells = any(name in cell for cell in nested.values() for name in table.source.requested)
+    if nested and (is_in_cells or len(unused_columns) == len(score_columns)):
+        refuse_nested(nested)
     if 0 < len(unused_columns) < len(score_columns):
         used_columns = {*range(len(table.names))}.difference(unused_columns)
         table.columns.refuse_decisive(SCORES, used_columns)
         listing = list_some([quote(table.names[k]) for k in unused_columns], 5)
-        has_text = len(text_columns) > len(nested_cells)
-        contents = {"text": has_text, "nested values": nested_cells, "ids": id_columns}
+        has_text = len(text_columns) > len(nested)
+        contents = {"text": has_text, "nested values": nested, "ids": id_columns}
         nouns = join_with_and([name for name in contents if contents[name]])
         note = f"columns not used: {listing}; they contain {nouns}, not scores"
         warn(f"{table.source.name}: {note}")
@@ -715,10 +707,9 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
     """Put the index of a pandas frame in front of the columns."""
     level_roles = [None if level is None else SCORES.find_column(level) for level in levels]
     if len(levels) > 1 and None in level_roles:
-        unknown = levels[level_roles.index(None)]
+        level = levels[level_roles.index(None)]
         raise InputError(
-            f"unknown index level {quote(unknown)}; expected topic, system, measure, shard or"
-            " replicate"
+            f"unknown index level {quote(level)}; expected topic, system, measure, shard, replicate"
         )
     # A level of unknown name contains the topics, unless it only numbers the rows.
     if level_roles == [None]:

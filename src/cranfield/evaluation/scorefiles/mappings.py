@@ -57,8 +57,7 @@ def read_json(text: str, source: ScoreSource, *, is_jsonl: bool) -> ScorePart:
     if isinstance(parsed, Mapping):
         return read_mapping(parsed, source)
     if not is_jsonl and not (isinstance(parsed, list) and any(isinstance(r, dict) for r in parsed)):
-        expected = "expected a JSON object or an array of objects"
-        raise InputError(f"{expected}, got {_describe_value(parsed)}")
+        raise InputError(f"expected an object or array of objects, got {_describe_value(parsed)}")
     columns = read_record_columns(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
@@ -91,10 +90,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.
         if failures := data.get("failures"):
-            failed_topics = (
-                f"{inflect(len(failures), 'topic')} ({list_some(map(quote, failures), 3)})"
-            )
-            warn(f"{source.name}: the search failed for {failed_topics}, without a score")
+            reason = f"as their search failed: {list_some(map(quote, failures), 3)}"
+            warn(f"{source.name}: {inflect(len(failures), 'topic')} without a score, {reason}")
         scores = {
             topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
             for topic, detail in details.items()
@@ -177,10 +174,7 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
 
 
 def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.DataFrame:
-    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists.
-
-    If not `is_named`, the measure has no name, whatever its key.
-    """
+    """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
     read_measures = cache(lambda names: convert_labels(names, "measure").to_list())
@@ -209,6 +203,7 @@ def _make_system_frame(data: Mapping[Any, Any], *, is_named: bool = True) -> pl.
                     f" {_describe_value(value)}",
                     topic=str(topic),
                 )
+            # The key of a measure without a name is ignored.
             measures = read_measures((*value,)) if has_measures and is_named else [None]
             cells = value.values() if has_measures else [value]
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]

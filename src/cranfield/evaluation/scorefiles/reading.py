@@ -234,6 +234,7 @@ def _convert_scores(scores_by_measure: Mapping[str | None, Scores]) -> ScorePart
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` detects the format by the suffix or, also for TSV, by the content."""
+_NO_SEPARATOR = "expected columns separated by commas, tabs or semicolons"
 
 
 def read_file(
@@ -249,9 +250,6 @@ def read_file(
             raise InputError(f"expected one system after {quote(f'{name}=')}, got {listing}")
         frame = part.frame if name is None else part.frame.with_columns(system=pl.lit(name))
         return replace(part, frame=frame, source=source.name)
-
-
-_NO_SEPARATOR = "expected columns separated by commas, tabs or semicolons"
 
 
 def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> ScorePart:

@@ -29,7 +29,7 @@ def test_answers_and_shards_are_refused() -> None:
     refuses("got JudgedAnswers$", cf.tie_ranges, evaluation, error=cf.PolicyError)
     run, qrels = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1, "b": 1}}
     by_shard = cf.evaluate(run, qrels, "AP", shards={"a": "l", "b": "r"})
-    refuses("JudgedShards; use `whole`", cf.tie_ranges, by_shard, error=cf.PolicyError)
+    refuses("on all documents, got JudgedShards", cf.tie_ranges, by_shard, error=cf.PolicyError)
 
 
 def _orders(docs: list[str], scores: list[int]) -> list[list[str]]:

@@ -107,9 +107,8 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     run     P@1      0.0000  0.0000    0.3333   1.0000  100.0%
     """
     if not isinstance(evaluation.judged, JudgedRuns):
-        advice = "; use `whole` of the evaluation" if evaluation.shards else ""
-        got = f"{type(evaluation.judged).__name__}{advice}"
-        raise PolicyError(f"ranges over ties require an evaluation of runs, got {got}")
+        kind = type(evaluation.judged).__name__
+        raise PolicyError(f"ties require an evaluation of runs on all documents, got {kind}")
     judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
     tied_proportion = count_tied(judged) / judged.n_retrieved.sum(axis=0).clip(1)

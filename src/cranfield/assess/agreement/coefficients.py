@@ -578,7 +578,6 @@ COEFFICIENTS = Registry(
     },
 )
 
-_UNSUPPORTED = ("AC2", "ordinal")  # Distance that a coefficient does not accept
 _FORM = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 _REL = re.compile(r"rel=(-?\d+)")
 
@@ -628,10 +627,12 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
         elif argument in DISTANCES and formula.distance:
             distance = argument
         else:
-            distances = [d for d in DISTANCES if formula.distance and (name, d) != _UNSUPPORTED]
+            distances = [
+                d for d in DISTANCES if formula.distance and (name, d) != ("AC2", "ordinal")
+            ]
             options = ", ".join([*distances, "rel=GRADE"])
             raise PolicyError(f"{name} accepts {options}, got {quote(argument)}")
-    if (name, distance) == _UNSUPPORTED:
+    if name == "AC2" and distance == "ordinal":
         raise PolicyError(
             "AC2 does not support the ordinal distance, which depends on how often each grade"
             " occurs; use AC2(linear) or AC2(quadratic)"

@@ -148,11 +148,9 @@ class HumanMean:
 class GradeIntervals:
     r"""Intervals for means of grades from 0, such as binary labels, with any weight of the judge.
 
-    The interval of Agresti and Coull (1998) adds z^2 pseudo-observations, half of them successes.
-    Our own extension adds pairs of labels (human, judge): (0, 0), (0, 1), (1, 0) and (1, 1) in
-    equal parts, where 1 is the highest grade, with residuals y - lambda f. With lambda 0 and binary
-    labels it equals their interval. With lambda 1 it equals the interval of Bonett and Price (2012)
-    for paired proportions, except for the number of added pairs.
+    They are defined in :func:`ppi_mean`. With lambda 0 and binary labels they equal the intervals
+    of Agresti and Coull (1998); with lambda 1, those of Bonett and Price (2012) for paired
+    proportions, except for the number of added pairs.
     """
 
     max_grade: Floats  # Highest grade of each mean; NaN if labels are not grades

@@ -93,10 +93,7 @@ class SelfPreference(TableResult):
             "Mean score by the judge's labels minus that by human labels, of the systems of the"
             " judge's family; scores are negated if lower scores are better."
         ),
-        "shift of others": Column(
-            "Mean score by the judge's labels minus that by human labels, of all other systems;"
-            " scores are negated if lower scores are better."
-        ),
+        "shift of others": Column("The same difference of mean scores, of all other systems."),
         "bias": Column(
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family."
             " All three are null without topics, or if one of the groups has no system."

@@ -149,16 +149,11 @@ def set_directions(
 ) -> dict[str, Scores]:
     """Return the scores, declaring that lower scores are better for the listed measures."""
     if isinstance(lower_is_better, str):
-        raise PolicyError(
-            f"lower_is_better must be a list of measures, got {quote(lower_is_better)}"
-        )
+        raise PolicyError(f"lower_is_better must be a list, got {quote(lower_is_better)}")
     directed_scores = dict(scores_by_measure)
     for name in lower_is_better:
         if list(directed_scores) == [""]:
-            raise PolicyError(
-                f"expected scores of {quote(name)}, got scores that do not name their measure;"
-                " name the measure"
-            )
+            raise PolicyError(f"expected scores of {quote(name)}, got scores of an unnamed measure")
         if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"

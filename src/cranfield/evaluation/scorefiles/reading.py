@@ -153,7 +153,8 @@ def set_directions(
     directed_scores = dict(scores_by_measure)
     for name in lower_is_better:
         if list(directed_scores) == [""]:
-            raise PolicyError(f"expected scores of {quote(name)}, got scores of an unnamed measure")
+            got = "scores of an unnamed measure; name the measure"
+            raise PolicyError(f"expected scores of {quote(name)}, got {got}")
         if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"

@@ -176,7 +176,7 @@ REFUSED: list[Case] = [
         LeadRule,
         ({"c": 0}, "c must be a number above 0, got 0"),
         ({"c": "x"}, "c must be a number above 0, got 'x'"),
-        ({"c": np.inf}, "c must be a number above 0, got inf"),
+        ({"c": np.inf}, "c must be a finite number above 0, got inf"),
         ({"epsilon": -1}, "epsilon must be a number >= 0, got -1"),
     ),
     (LeadRule().replay, (CROWD, [1, 2, 3]), {}, "one per worker"),

@@ -302,8 +302,9 @@ def check_number(
         lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
         upper = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
+        noun = "finite number" if is_number and not is_float and not is_huge else "number"
         text = format_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
-        raise PolicyError(f"{name} must be a number{lower}{upper}, got {text}")
+        raise PolicyError(f"{name} must be a {noun}{lower}{upper}, got {text}")
 
 
 def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
@@ -324,7 +325,7 @@ def has_numbers(array: NDArray[Any]) -> bool:
 
 
 def as_numbers(values: Any, noun: str) -> Floats:
-    """Convert numbers to an array of floats, with NaN for masked values; refuse other types.
+    """Convert real numbers to an array of floats, with NaN for masked values; refuse other types.
 
     >>> as_numbers("x", "scores")
     Traceback (most recent call last):

@@ -286,7 +286,7 @@ class TableResult(Result):
 
 
 def is_fact(value: Any) -> bool:
-    """Return True for text, a number, None, and lists of such values, which JSON can hold."""
+    """Return True for text, a number, a Boolean, None, and lists of such values."""
     if isinstance(value, (tuple, list)):
         return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))

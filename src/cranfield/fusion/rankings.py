@@ -33,7 +33,7 @@ class RunTop:
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
     scores: Floats  # score of each row; empty unless requested
-    n_contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
+    n_contradictions: int = 0  # number of pairs of adjacent scores with reversed ranks
     tied_proportion: float = 0.0  # proportion of tied documents; 0 if ties keep the input's order
     has_scores: bool = True  # False if the requested scores are negated ranks
 
@@ -194,11 +194,11 @@ class Rankings(PairTable):
 
     @cached_property
     def document_starts(self) -> Ints:
-        """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
+        """Start of the rows of each document in `rows_by_document`; shape (documents + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.run_counts)])
 
     @cached_property
-    def by_document(self) -> Indices:
+    def rows_by_document(self) -> Indices:
         """Rows of `ranked` in order of document, then system; shape (rows,)."""
         return np.argsort(self.ranked, kind="stable")
 

@@ -36,7 +36,7 @@ ALPHA = 0.05
 """Significance level of Tukey's HSD."""
 
 _TABLE_KIND = "table of predictions"
-_PREDICTION_VALUE = replace(NUMBER, missing=is_absent)
+_PREDICTION_VALUE = replace(NUMBER, becomes_null=is_absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 """Names of numeric columns that are not predictors, besides an index without a name."""
 

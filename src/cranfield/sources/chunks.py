@@ -272,7 +272,7 @@ def _extend_to_line_end(stream: IO[bytes], size: int, max_size: int) -> int:
 
 
 def _read_remaining(head: bytes, stream: IO[bytes]) -> bytes:
-    """Read the remaining content, and refuse a line beyond the limit."""
+    """Return the head with the remaining content; refuse a line beyond the limit."""
     content, line_size, data = bytearray(), 0, head
     while data:
         content += data

@@ -491,8 +491,8 @@ class Schema:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     reason = self._describe_missing_header(names)
                 raise InputError(reason, source=source)
-        in_order = (column.name for column in self.columns if column.name in positions)
-        return {name: positions[name] for name in in_order}
+        ordered_names = (column.name for column in self.columns if column.name in positions)
+        return {name: positions[name] for name in ordered_names}
 
     def suggest_selection(self, column: str) -> str:
         """Return advice on a table with two columns of this meaning."""
@@ -589,12 +589,12 @@ class Schema:
 
     def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
-        usual = f" (usual names: {list_some(usual_names, 10)})" if len(usual_names) > 1 else ""
-        columns = ", ".join(quote(name) for name in names[:12]) or "none"
+        usual_text = f" (usual names: {list_some(usual_names, 10)})" if len(usual_names) > 1 else ""
+        columns_text = ", ".join(quote(name) for name in names[:12]) or "none"
         hint = self._suggest_fix(names) or self.hint.format(name=column.name)
-        if not usual:
+        if not usual_text:
             hint = suggest_names(column.name, map(str, names), show=quote) + hint
-        return f"has no {column.name} column{usual}; columns: {columns}{hint}"
+        return f"has no {column.name} column{usual_text}; columns: {columns_text}{hint}"
 
     def _describe_missing_header(self, names: Sequence[object]) -> str:
         """Describe a table without a header, with an example of a header."""
@@ -629,8 +629,8 @@ def _find_named_column(name: str, names: Sequence[object], source: str, column: 
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
-    columns, noun = ", ".join(quote(other) for other in names[:12]), column.noun or column.name
-    reason = f"unknown column {quote(name)} for the {noun}; expected one of: {columns}"
+    names_text, noun = ", ".join(map(quote, names[:12])), column.noun or column.name
+    reason = f"unknown column {quote(name)} for the {noun}; expected one of: {names_text}"
     raise InputError(reason, source=source)
 
 

@@ -52,7 +52,7 @@ from cranfield.texts.gold import (
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
 _LENGTH_MARK = "syslen="
-ANSWER_TEXT = replace(TEXT, missing=accept_any)
+ANSWER_TEXT = replace(TEXT, becomes_null=accept_any)
 
 ANSWERS = Schema(
     "table of answers",

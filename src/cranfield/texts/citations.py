@@ -102,9 +102,9 @@ def _read_document(cell: Any) -> str | None:
 _CITED_DOCUMENT = replace(
     NAME,
     read=_read_document,
-    exact=None,
+    column_types=None,
     problem="not the id of one document; write a row with an id for each citation",
-    missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
+    becomes_null=lambda cell: NAME.becomes_null(cell) or str(cell).strip() == "[]",
 )
 
 _CITATIONS = Schema(

@@ -88,7 +88,7 @@ def _list_texts(value: Any) -> list[Any]:
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
+    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, becomes_null=is_absent), "system text"), SYSTEM),
     noun="summaries",
     default_format="csv",
     mapping=_convert_texts,

@@ -79,7 +79,7 @@ _NO_TEXT_PROBLEM = "not text or a number; write the content of the message to a 
 _ANSWER = ValueKind(
     _read_answer,
     problem=_NO_TEXT_PROBLEM,
-    missing=lambda cell: cell is None,
+    becomes_null=lambda cell: cell is None,
     prepare=_extract_texts,
 )
 """Text of an answer, null if the model refused; a response with several answers is an error."""

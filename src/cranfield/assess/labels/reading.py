@@ -75,7 +75,7 @@ LABELS = Schema(
         FileColumn("worker", ID),
         FileColumn("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         declare_optional("order", NUMBER, "order"),
-        declare_optional("stratum", replace(ID, missing=is_absent)),
+        declare_optional("stratum", replace(ID, becomes_null=is_absent)),
     ),
     noun="labels",
     decisive=("status", "outcome", "count", "weight", "measure", "criterion"),

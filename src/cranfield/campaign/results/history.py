@@ -192,7 +192,7 @@ class _EntryReader:
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
-        score_kind = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_SCORE))
+        score_kind = replace(NUMBER, becomes_null=lambda cell: is_absent(cell, NO_SCORE))
         kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
             FileColumn(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())

@@ -75,18 +75,20 @@ def _read_number(cell: Any) -> float | None:
     return parse_number(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_UNIT_KIND = replace(ID, missing=is_absent)
-_METRIC_KIND = replace(NUMBER, read=_read_number, missing=lambda cell: is_absent(cell, NO_SCORE))
+_UNIT_KIND = replace(ID, becomes_null=is_absent)
+_METRIC_KIND = replace(
+    NUMBER, read=_read_number, becomes_null=lambda cell: is_absent(cell, NO_SCORE)
+)
 _LABEL_KIND = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
     problem="not text, an integer or a boolean",
-    missing=is_absent,
+    becomes_null=is_absent,
 )
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = ValueKind(
-    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", missing=is_absent
+    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", becomes_null=is_absent
 )
 
 

@@ -263,7 +263,7 @@ def compare_pairs(
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))
 
 
-_LABEL = replace(LABEL, missing=accept_any)
+_LABEL = replace(LABEL, becomes_null=accept_any)
 _TOPIC = schemas.FileColumn("topic", LABEL, "topic of a vote")
 _PAIR = (_TOPIC, *(schemas.FileColumn(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(

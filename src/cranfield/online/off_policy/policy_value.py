@@ -268,7 +268,7 @@ class PolicyValue(Result):
         return [f"{self.estimator}: {self.estimate:.6g}, {size}", *weights, intervals]
 
 
-_POSITION = replace(RANK, problem="not an integer", missing=is_absent)
+_POSITION = replace(RANK, problem="not an integer", becomes_null=is_absent)
 _REWARD = replace(NUMBER, prepare=partial(convert_booleans, noun=""))  # Numbers or booleans
 
 ACTIONS = Schema(

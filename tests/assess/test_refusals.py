@@ -64,8 +64,8 @@ REFUSED: list[Case] = [
         ({"assessors": ["a", "a"]}, "distinct names"),
         ({"assessors": "ab"}, "distinct names"),
         ({"assessors": ["../a"]}, "must be non-empty text without / and"),
-        ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
-        ({"overlap": NONE}, "overlap must be a number from 0 to 1"),
+        ({"overlap": 1.5}, "overlap must be a finite number from 0 to 1"),
+        ({"overlap": NONE}, "overlap must be a finite number from 0 to 1"),
         ({"n_each": 2}, "n_each must be an integer from 1 to 1"),
     ),
     *cases(
@@ -150,7 +150,7 @@ REFUSED: list[Case] = [
     *cases(
         partial(dawid_skene, CROWD),
         ({"smoothing": -1}, "smoothing must be a number from 0 to 1e+100, got -1"),
-        ({"smoothing": NONE}, "smoothing must be a number from 0 to 1e+100, got nan"),
+        ({"smoothing": NONE}, "smoothing must be a finite number from 0 to 1e+100, got nan"),
         ({"prior": "flat"}, "unknown prior 'flat'"),
         ({"unmet": "zero"}, "unknown unmet 'zero'"),
         ({"prior": [0.5, 0.6]}, "sum to 1"),

@@ -286,6 +286,9 @@ def check_number(
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
     cranfield.PolicyError: rope must be a number >= 0, got True
+    >>> check_number("slope", 0.99999999, 1)
+    Traceback (most recent call last):
+    cranfield.PolicyError: slope must be a number >= 1, got 0.99999999
     >>> check_number("df", float("inf"), above=0, maximum=float("inf"))
     """
     low = above if minimum is None else minimum
@@ -298,12 +301,19 @@ def check_number(
         or (low is not None and (value < low or value == above))
     ):
         has_maximum = maximum is not None and isfinite(maximum)
-        relation = "above" if above is not None else "from" if has_maximum else ">="
+        is_range = has_maximum and low is not None and above is None
+        relation = "above" if above is not None else "from" if is_range else ">="
         lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
-        upper = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
+        upper = " that fits a float" if is_huge and not has_maximum else ""
+        if has_maximum:
+            upper = f" {'to' if is_range else 'and <=' if lower else '<='} {maximum:g}"
         noun = "finite number" if is_number and not is_float and not is_huge else "number"
-        text = format_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
+        text = format_repr(value)
+        if is_number and not isinstance(value, Rational):
+            short_text = f"{value:g}"
+            # Rounded, a number just outside the bounds would seem to be inside.
+            text = short_text if float(short_text) == value else repr(float(value))
         raise PolicyError(f"{name} must be a {noun}{lower}{upper}, got {text}")
 
 

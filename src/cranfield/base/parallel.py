@@ -78,14 +78,14 @@ def open_thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(n_threads, initializer=setattr, initargs=(_STATE, "limit", 1))
-    wait = True
+    waits = True
     try:
         yield pool
     except GeneratorExit:
-        wait = False
+        waits = False
         raise
     finally:
-        pool.shutdown(wait, cancel_futures=True)
+        pool.shutdown(waits, cancel_futures=True)
 
 
 def map_in_threads(

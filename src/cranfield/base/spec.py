@@ -67,22 +67,23 @@ def number(
     low: float, high: float = inf, *, excludes_low: bool = False, excludes_high: bool = False
 ) -> Check:
     """Return a check of finite numbers from low to high; an excluded bound is not allowed."""
-    description = f"a number {'>' if excludes_low else '>='} {low:g}"
+    description = f"number {'>' if excludes_low else '>='} {low:g}"
     if isfinite(high):
         description += f" and {'<' if excludes_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise ValueError(description)
+            raise ValueError(f"a {description}")
         try:
             float_value = float(value)
         except OverflowError:
             suffix = "" if isfinite(high) else " that fits a float"
-            raise ValueError(description + suffix) from None
-        is_outside = float_value < low or float_value > high or not isfinite(float_value)
+            raise ValueError(f"a {description}{suffix}") from None
+        if not isfinite(float_value):
+            raise ValueError(f"a finite {description}")
         excluded_bounds = [low] * excludes_low + [high] * excludes_high
-        if is_outside or float_value in excluded_bounds:
-            raise ValueError(description)
+        if not low <= float_value <= high or float_value in excluded_bounds:
+            raise ValueError(f"a {description}")
         return float_value
 
     return check

@@ -50,7 +50,7 @@ _PREDICTIONS = Schema(
     noun="predictions",
     default_format="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=read_mapping_columns,
+    read_mapping=read_mapping_columns,
 )
 
 _PREDICTOR_COLUMNS = {
@@ -279,7 +279,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     is_long = "predictor" in map(fold_name, columns.names)
     schema, names = _PREDICTIONS, []
     if not is_long:
-        schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
+        schema = replace(schema, columns=_KEYS, is_selected=True, decisive_kinds=())
         key_columns = schema.find_positions(columns.names, columns.source).values()
         # Columns that describe topics in words are not predictors.
         names = [

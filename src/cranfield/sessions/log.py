@@ -343,7 +343,7 @@ class ConcatenatedSessions(Sequence[Run]):
     n_removed
         Number of documents removed as duplicates.
     n_cut
-        Number of documents removed below the depth or last clicked rank, or in unclicked lists.
+        Number of documents removed below the depth or lowest clicked result, or in unclicked lists.
     settings
         Options of :func:`concatenate`.
     """
@@ -491,8 +491,8 @@ def concatenate(
         `first` keeps the first occurrence of a document in a session, and documents below move up;
         `keep` keeps all, so that a document may be rewarded again.
     until_click
-        Cut each list after its last clicked rank before the other options apply. A list without a
-        click then has no documents; its query still counts.
+        Cut each list after its lowest clicked result before the other options apply. A list without
+        a click then has no documents; its query still counts.
 
     Returns
     -------

@@ -115,7 +115,7 @@ _SESSIONS = Schema(
         declare_optional("user", ID, "user of session"),
         declare_optional("time", replace(SECONDS, becomes_null=accept_any), "time of query"),
     ),
-    mapping=read_mapping_columns,
+    read_mapping=read_mapping_columns,
     suspicions=suspect_totals("session"),
 )
 CLICK_COLUMNS = Schema(
@@ -131,14 +131,14 @@ CLICK_COLUMNS = Schema(
         ),
         declare_optional("clicks", CLICK_COUNT),
     ),
-    mapping=read_mapping_columns,
-    decisive=("status", "count", "event"),
+    read_mapping=read_mapping_columns,
+    decisive_kinds=("status", "count", "event"),
 )
 TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
     lines=Lines(("session", "topic"), 2, split=lambda x: split_at_tabs(x, {2}) or x.split()),
-    mapping=_convert_topics,
+    read_mapping=_convert_topics,
 )
 
 

@@ -203,8 +203,8 @@ class Columns:
     ) -> dict[int, str]:
         """Find unused columns of any name whose values are answers, events or checks of workers."""
         kinds: dict[int, str] = {}
-        has_events = "event" in schema.decisive and not schema.is_selected
-        has_labels = "criterion" in schema.decisive
+        has_events = "event" in schema.decisive_kinds and not schema.is_selected
+        has_labels = "criterion" in schema.decisive_kinds
         for k in range(len(self.names)) if has_events or has_labels else ():
             if k in used_positions or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
@@ -484,7 +484,7 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     document = parse_json(text, name)
     if (columns := _read_json_columns(document, schema, name)) is not None:
         return columns
-    expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
+    expected = "an object or an array" if schema.read_mapping else f"an array of {schema.row_noun}"
     raise InputError(f"expected {expected} in JSON, got {type(document).__name__}", source=name)
 
 
@@ -494,14 +494,14 @@ def _read_json_columns(
     """Read records or a mapping from JSON; return None for data that the schema does not allow."""
     if isinstance(data, Mapping):
         data = unwrap_pandas(data, schema, source)
-    nested = None if schema.nested is None else schema.nested(data, source)
+    nested = None if schema.read_nested is None else schema.read_nested(data, source)
     if nested is not None:
         columns, rows = nested
         return Columns.from_mapping(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
-    if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = read_mapping_columns if schema.is_table(data) else schema.mapping
+    if isinstance(data, Mapping) and schema.read_mapping is not None:
+        to_columns = read_mapping_columns if schema.is_table(data) else schema.read_mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return read_record_columns(data, schema, source, lines)

@@ -64,7 +64,7 @@ ANSWERS = Schema(
         declare_optional("text", ANSWER_TEXT),
     ),
     noun="answers",
-    decisive=("status", "support", *ANSWER_COLUMNS),
+    decisive_kinds=("status", "support", *ANSWER_COLUMNS),
     lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
@@ -321,7 +321,7 @@ ASSIGNMENTS = Schema(
     noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
     default_format="jsonl",
-    decisive=(),
+    decisive_kinds=(),
 )
 
 

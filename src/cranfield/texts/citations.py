@@ -117,8 +117,8 @@ _CITATIONS = Schema(
     ),
     noun="citations",
     default_format="csv",
-    nested=_read_answers,
-    decisive=("status", *ANSWER_COLUMNS),
+    read_nested=_read_answers,
+    decisive_kinds=("status", *ANSWER_COLUMNS),
 )
 
 _SUPPORT = replace(
@@ -129,7 +129,7 @@ _SUPPORT = replace(
         *(FileColumn("citation", LABEL, "cited"), FileColumn("support", SUPPORT)),
     ),
     noun="support",
-    nested=None,
+    read_nested=None,
     suspicions={
         "has no support": pl.col("support").is_null(),
         "citation {citation} has more than one support label": is_repeated(

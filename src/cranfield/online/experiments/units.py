@@ -234,11 +234,13 @@ def _read_table(
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
     unit_columns = [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
-    decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
-    decisive += () if unit == ROW else ("weight", "assignment weight")
+    decisive_kinds: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
+    decisive_kinds += () if unit == ROW else ("weight", "assignment weight")
     file_columns = [FileColumn(name, kinds[name], None) for name in kinds if name != unit]
-    schema = Schema("table of units", (*file_columns, *unit_columns), mapping=read_mapping_columns)
-    schema = replace(schema, is_selected=True, decisive=decisive)
+    schema = Schema(
+        "table of units", (*file_columns, *unit_columns), read_mapping=read_mapping_columns
+    )
+    schema = replace(schema, is_selected=True, decisive_kinds=decisive_kinds)
     columns = read_columns(data, schema)
     spellings = [*map(fold_name, columns.names)]
     if missing_names := [name for name in kinds if fold_name(name) not in spellings]:

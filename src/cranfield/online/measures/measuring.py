@@ -243,7 +243,7 @@ _LABEL = replace(
 LABELS = make_line_schema(
     "table of labels of pages",
     *(FileColumn("page", ID), FileColumn("label", _LABEL)),
-    mapping=make_pair_reader("page", "label"),
+    read_mapping=make_pair_reader("page", "label"),
 )
 
 Log = QueryLog | Mapping[str, Any] | LogTables

@@ -309,11 +309,9 @@ def check_number(
         if has_maximum:
             upper = f" {'to' if is_range else 'and <=' if lower else '<='} {maximum:g}"
         noun = "finite number" if is_number and not is_float and not is_huge else "number"
-        text = format_repr(value)
-        if is_number and not isinstance(value, Rational):
-            short_text = f"{value:g}"
-            # Rounded, a number just outside the bounds would seem to be inside.
-            text = short_text if float(short_text) == value else repr(float(value))
+        has_repr = not is_number or isinstance(value, Rational)
+        # Rounded, a number just outside the bounds would seem to be inside.
+        text = format_repr(value) if has_repr else repr(float(value)).removesuffix(".0")
         raise PolicyError(f"{name} must be a {noun}{lower}{upper}, got {text}")
 
 

@@ -567,11 +567,9 @@ class Registry(MutableMapping[str, T]):
             raise self.error(f"expected {article} {self.noun} or its text form, got {got}")
         form = _TEXT_FORM.fullmatch(text)
         message = f"{quote(text)} is not a valid {self.noun}; expected Name(param=value)"
-        if len(text) > _MAX_LENGTH:
-            got = f"at most {_MAX_LENGTH} characters, got {len(text)}"
-            raise self.error(f"{message} of {got}")
-        if form is None:
-            raise self.error(message)
+        if form is None or len(text) > _MAX_LENGTH:
+            limit = f" of at most {_MAX_LENGTH} characters, got {len(text)}"
+            raise self.error(message + limit * (len(text) > _MAX_LENGTH))
         spec_class = self.find_component(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body

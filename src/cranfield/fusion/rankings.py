@@ -194,11 +194,11 @@ class Rankings(PairTable):
 
     @cached_property
     def document_starts(self) -> Ints:
-        """Start of the rows of each document in `rows_by_document`; shape (documents + 1,)."""
+        """Start of the rows of each document in `by_document`; shape (documents + 1,)."""
         return np.asarray(np.r_[0, np.cumsum(self.run_counts)])
 
     @cached_property
-    def rows_by_document(self) -> Indices:
+    def by_document(self) -> Indices:
         """Rows of `ranked` in order of document, then system; shape (rows,)."""
         return np.argsort(self.ranked, kind="stable")
 

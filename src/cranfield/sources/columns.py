@@ -515,8 +515,8 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
         if len({*names}) < len(names):
-            repeated_name = next(name for name in names if names.count(name) > 1)
-            reason = f"expected distinct names in 'columns', got {quote(repeated_name)} twice"
+            names_text = list_some(map(quote, names), 12)
+            reason = f"expected distinct names in 'columns', got {names_text}"
             raise InputError(reason, source=source)
         for k, row in enumerate(rows):
             if not isinstance(row, list) or len(row) != len(names):

@@ -257,7 +257,7 @@ class ValueKind:
         return numbers.set(is_changed, None) if dtype.is_float() else numbers
 
 
-def _convert_to_integer(cell: Any) -> int | None:
+def _to_integer(cell: Any) -> int | None:
     if isinstance(cell, str):
         return parse_integral_number(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
@@ -375,7 +375,7 @@ def describe_invalid_integer(cell: Any) -> str:
 
 
 GRADE = ValueKind(
-    _convert_to_integer,
+    _to_integer,
     pl.Int32,
     describe_invalid_integer,
     column_types=(int, pl.Int64),
@@ -383,14 +383,12 @@ GRADE = ValueKind(
 )
 
 INTEGER = ValueKind(
-    _convert_to_integer, pl.Int32, "not an integer (of 32 bits)", column_types=(int, pl.Int64)
+    _to_integer, pl.Int32, "not an integer (of 32 bits)", column_types=(int, pl.Int64)
 )
 """An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, becomes_null=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = ValueKind(
-    _convert_to_integer, pl.Int32, becomes_null=accept_any, column_types=(int, pl.Int64)
-)
+RANK = ValueKind(_to_integer, pl.Int32, becomes_null=accept_any, column_types=(int, pl.Int64))
 """An integer, or null for any other value."""

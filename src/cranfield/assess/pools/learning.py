@@ -22,7 +22,7 @@ class DocumentState(MethodState):
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self.cells = pool.cell[pool.rows_by_document]
+        self.cells = pool.cell[pool.by_document]
 
     def find_rows(self, docs: Indices) -> Ints:
         """Find, for each document, the rankings that contain it, as indices into `cells`."""
@@ -34,7 +34,7 @@ class WeightedSumState(DocumentState):
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self.ranks = pool.rank[pool.rows_by_document].astype(np.int64)
+        self.ranks = pool.rank[pool.by_document].astype(np.int64)
         self.n_left = np.diff(pool.ranking_starts)
 
     def set_values(self, values: Floats) -> None:
@@ -124,7 +124,7 @@ class ResidualState(WeightedSumState):
         cells = self.cells[rows]
         self._base[cells] += self.values[rows] * np.repeat(is_relevant, self.pool.run_counts[docs])
         # Residuals are summed again, as subtraction would lose digits.
-        self._unjudged_weights[self.pool.rows_by_document[rows]] = 0
+        self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, stop = self.pool.ranking_starts[cells], self.pool.ranking_starts[cells + 1]
         weights = self._unjudged_weights[join_ranges(start, stop)[1]]
         unjudged_weights = np.add.reduceat(weights, np.cumsum(stop - start) - (stop - start))

@@ -158,7 +158,7 @@ def _sum_rank_weights(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     denominator = lcm(*(weight.denominator for weight in weights))
     # Sums of objects are exact; the array refers to one Python integer per rank.
     rank_values = np.array([int(weight * denominator) for weight in weights], dtype=object)
-    document_values = rank_values[pool.rank[pool.rows_by_document] - 1]
+    document_values = rank_values[pool.rank[pool.by_document] - 1]
     return np.asarray(np.add.reduceat(document_values, pool.document_starts[:-1]))
 
 

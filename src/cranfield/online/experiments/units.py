@@ -237,9 +237,8 @@ def _read_table(
     decisive_kinds: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive_kinds += () if unit == ROW else ("weight", "assignment weight")
     file_columns = [FileColumn(name, kinds[name], None) for name in kinds if name != unit]
-    schema = Schema(
-        "table of units", (*file_columns, *unit_columns), read_mapping=read_mapping_columns
-    )
+    schema_columns = (*file_columns, *unit_columns)
+    schema = Schema("table of units", schema_columns, read_mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive_kinds=decisive_kinds)
     columns = read_columns(data, schema)
     spellings = [*map(fold_name, columns.names)]

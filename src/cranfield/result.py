@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from cranfield.base.errors import PolicyError, quote
+from cranfield.base.errors import PolicyError, import_optional, quote
 from cranfield.base.showing import PlotsMixin
 from cranfield.base.text import (
     escape_html,
@@ -199,8 +199,6 @@ class Result(PlotsMixin):
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Return a table as a pandas data frame; see :meth:`to_polars` for the parameter."""
-        from cranfield.base.errors import import_optional
-
         import_optional("pandas")
         return self.to_polars(table).to_pandas()
 

@@ -64,7 +64,7 @@ REFUSED: list[Case] = [
         ({"assessors": ["a", "a"]}, "distinct names"),
         ({"assessors": "ab"}, "distinct names"),
         ({"assessors": ["../a"]}, "must be non-empty text without / and"),
-        ({"overlap": 1.5}, "overlap must be a finite number from 0 to 1"),
+        ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
         ({"overlap": NONE}, "overlap must be a finite number from 0 to 1"),
         ({"n_each": 2}, "n_each must be an integer from 1 to 1"),
     ),

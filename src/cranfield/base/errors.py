@@ -301,13 +301,11 @@ def check_number(
         or (low is not None and (value < low or value == above))
     ):
         has_maximum = maximum is not None and isfinite(maximum)
-        is_range = has_maximum and low is not None and above is None
-        relation = "above" if above is not None else "from" if is_range else ">="
+        relation = "above" if above is not None else "from" if has_maximum else ">="
         lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
-        upper = " that fits a float" if is_huge and not has_maximum else ""
-        if has_maximum:
-            upper = f" {'to' if is_range else 'and <=' if lower else '<='} {maximum:g}"
+        joiner = "to" if above is None else "and <="
+        upper = f" {joiner} {maximum:g}" if has_maximum else " that fits a float" * is_huge
         noun = "finite number" if is_number and not is_float and not is_huge else "number"
         has_repr = not is_number or isinstance(value, Rational)
         # Rounded, a number just outside the bounds would seem to be inside.

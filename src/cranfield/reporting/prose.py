@@ -277,11 +277,6 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield intervals if note else MethodSentence(intervals)
     if comparison.baselines:
         yield from _describe_baselines(comparison)
-    elif comparison.shows_pairs:
-        significant_pairs = np.flatnonzero(is_significant)
-        if significant_pairs.size:
-            start = f"The significant {_choose_noun(comparison)} are"
-            yield [*_list_differences(comparison, start, significant_pairs)]
     else:
         yield from _describe_best(comparison)
 
@@ -336,13 +331,9 @@ def _list_differences(
     yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
-        first, second = _get_pair_names(comparison, k)
-        yield "; " if index else ""
-        if comparison.baselines:
-            mean = _format_mean(comparison, int(comparison.first[k]), k)
-            yield f"{first} ({comparison.mean_of} {mean}) "
-        else:
-            yield f"{first} {comparison.between_names} {second} "
+        first, _ = _get_pair_names(comparison, k)
+        mean = _format_mean(comparison, int(comparison.first[k]), k)
+        yield f"{'; ' if index else ''}{first} ({comparison.mean_of} {mean}) "
         yield from _describe_difference(comparison, k)
     yield "."
 

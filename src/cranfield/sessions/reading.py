@@ -93,7 +93,7 @@ TEXT = ValueKind(lambda cell: None if cell is None else str(cell), becomes_null=
 SYSTEM = declare_optional("system", ID)
 SESSION = FileColumn("session", ID)
 TOPIC = FileColumn("topic", ID, "topic of session")
-QUERY = FileColumn("query", replace(ID, read=_parse_query, column_types=None), "query of session")
+QUERY = FileColumn("query", replace(ID, read=_parse_query, types=None), "query of session")
 
 
 def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:

@@ -491,8 +491,7 @@ class Schema:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     reason = self._describe_missing_header(names)
                 raise InputError(reason, source=source)
-        ordered_names = (column.name for column in self.columns if column.name in positions)
-        return {name: positions[name] for name in ordered_names}
+        return {col.name: positions[col.name] for col in self.columns if col.name in positions}
 
     def suggest_selection(self, column: str) -> str:
         """Return advice on a table with two columns of this meaning."""

@@ -163,7 +163,7 @@ class ValueKind:
     problem: description of an invalid value in messages, such as `not a finite number`, or a
         function that returns it.
     becomes_null: returns True for invalid values that become null; by default all are refused.
-    column_types: Python type and polars type of columns that are converted as a whole; None if
+    types: Python type and polars type of columns that are converted as a whole; None if
         values are always converted one by one.
     prepare: converts the raw column before its values are read.
     reports_blanks: whether only `BLANKS` are removed around texts, with a warning; otherwise all
@@ -175,7 +175,7 @@ class ValueKind:
     dtype: type[pl.DataType] = pl.String
     problem: str | Callable[[Any], str] = ""
     becomes_null: Callable[[Any], bool] = lambda cell: False
-    column_types: tuple[type, type[pl.DataType]] | None = None
+    types: tuple[type, type[pl.DataType]] | None = None
     prepare: Callable[[Cells], Cells] | None = None
     reports_blanks: bool = True
     has_number_texts: bool = False
@@ -215,14 +215,14 @@ class ValueKind:
 
     def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column as a whole; return None if values must be converted one by one."""
-        if self.column_types is None:
+        if self.types is None:
             return None
         if isinstance(cells, pl.Series):
             series = cells
         else:
-            python_type, polars_type = self.column_types
-            types = {*map(type, cells)} - {type(None)}
-            if not types <= ({float, int} if python_type is float else {python_type}):
+            python_type, polars_type = self.types
+            cell_types = {*map(type, cells)} - {type(None)}
+            if not cell_types <= ({float, int} if python_type is float else {python_type}):
                 return None
             try:
                 series = pl.Series(cells, dtype=polars_type, strict=True)
@@ -294,13 +294,13 @@ def accept_any(cell: Any) -> bool:
     return True
 
 
-ID = ValueKind(_parse_identifier, problem="not text or an integer", column_types=(str, pl.String))
+ID = ValueKind(_parse_identifier, problem="not text or an integer", types=(str, pl.String))
 """The id of a document, topic or group; integers, also as floats, are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = ValueKind(_parse_identifier, becomes_null=accept_any, column_types=(str, pl.String))
+TAG = ValueKind(_parse_identifier, becomes_null=accept_any, types=(str, pl.String))
 """An id, or null for any other value."""
 
 
@@ -310,10 +310,7 @@ def _parse_label(cell: Any) -> str | None:
 
 
 LABEL = ValueKind(
-    _parse_label,
-    problem="not text or a number",
-    column_types=(str, pl.String),
-    reports_blanks=False,
+    _parse_label, problem="not text or a number", types=(str, pl.String), reports_blanks=False
 )
 """The required name of a topic, nugget or system: any single value, converted to text."""
 
@@ -357,9 +354,7 @@ def describe_invalid_number(cell: Any) -> str:
     return f"not a finite number{advice}"
 
 
-NUMBER = ValueKind(
-    parse_number, pl.Float64, describe_invalid_number, column_types=(float, pl.Float64)
-)
+NUMBER = ValueKind(parse_number, pl.Float64, describe_invalid_number, types=(float, pl.Float64))
 
 
 def describe_invalid_integer(cell: Any) -> str:
@@ -378,17 +373,15 @@ GRADE = ValueKind(
     _to_integer,
     pl.Int32,
     describe_invalid_integer,
-    column_types=(int, pl.Int64),
+    types=(int, pl.Int64),
     prepare=convert_booleans,
 )
 
-INTEGER = ValueKind(
-    _to_integer, pl.Int32, "not an integer (of 32 bits)", column_types=(int, pl.Int64)
-)
+INTEGER = ValueKind(_to_integer, pl.Int32, "not an integer (of 32 bits)", types=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, becomes_null=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = ValueKind(_to_integer, pl.Int32, becomes_null=accept_any, column_types=(int, pl.Int64))
+RANK = ValueKind(_to_integer, pl.Int32, becomes_null=accept_any, types=(int, pl.Int64))
 """An integer, or null for any other value."""

@@ -102,7 +102,7 @@ def _read_document(cell: Any) -> str | None:
 _CITED_DOCUMENT = replace(
     NAME,
     read=_read_document,
-    column_types=None,
+    types=None,
     problem="not the id of one document; write a row with an id for each citation",
     becomes_null=lambda cell: NAME.becomes_null(cell) or str(cell).strip() == "[]",
 )

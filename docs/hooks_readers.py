@@ -195,8 +195,8 @@ def table(title: str, schema: Schema, guide: str) -> Iterator[str]:
         yield "Not read from rows in memory."
     if schema.tuples:
         yield f"Rows without names are tuples: {', '.join(schema.tuples)}."
-    if schema.decisive:
-        yield f"Columns that are refused: {', '.join(schema.decisive)}."
+    if schema.decisive_kinds:
+        yield f"Columns that are refused: {', '.join(schema.decisive_kinds)}."
     if guide:
         yield f"[Guide]({guide})."
     yield from ["", "| column | required | names |", "| --- | --- | --- |"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from cranfield.base.errors import PolicyError, quote
+from cranfield.base.errors import PolicyError, import_optional, quote
 from cranfield.base.showing import PlotsMixin
 from cranfield.base.text import (
     escape_html,
@@ -199,8 +199,6 @@ class Result(PlotsMixin):
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
         """Return a table as a pandas data frame; see :meth:`to_polars` for the parameter."""
-        from cranfield.base.errors import import_optional
-
         import_optional("pandas")
         return self.to_polars(table).to_pandas()
 
@@ -286,7 +284,7 @@ class TableResult(Result):
 
 
 def is_fact(value: Any) -> bool:
-    """Return True for text, a number, None, and lists of such values, which JSON can hold."""
+    """Return True for text, a number, a Boolean, None, and lists of such values."""
     if isinstance(value, (tuple, list)):
         return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))

@@ -162,10 +162,10 @@ class Table:
             Maximum number of rows; a last line reports the number of further rows.
         """
         notes = [*self.notes, *(f"note: {remark}" for remark in self.remarks)]
-        rows = format_grid(replace(self, rows=self.rows[:limit]))
+        grid = format_grid(replace(self, rows=self.rows[:limit]))
         if limit is not None and len(self.rows) > limit:
-            rows += f"\n… {len(self.rows) - limit:,} more"
-        parts = [sanitise(self.title), rows, "\n".join(sanitise(note) for note in notes)]
+            grid += f"\n… {len(self.rows) - limit:,} more"
+        parts = [sanitise(self.title), grid, "\n".join(sanitise(note) for note in notes)]
         return "\n\n".join(part for part in parts if part)
 
     def to_latex(
@@ -196,7 +196,7 @@ class Table:
         """
         if label is not None and not LABEL.fullmatch(label):
             raise PolicyError(
-                f"label must consist of letters, digits and : . _ / + @ -, got {quote(label)}"
+                f"label must consist of ASCII letters, digits and : . _ / + @ -, got {quote(label)}"
             )
         # With caption=False there is no environment, even if a label is given.
         has_environment = bool(caption) or (label is not None and caption is None)
@@ -263,9 +263,9 @@ class Table:
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         if len(first_rows) < len(rows):
-            more = f"… and {len(rows) - len(first_rows):,} more"
+            text = f"… and {len(rows) - len(first_rows):,} more"
             lines.append(
-                f'<tr><td colspan="{len(alignments)}" style="{CELL_STYLE}left">{more}</td></tr>'
+                f'<tr><td colspan="{len(alignments)}" style="{CELL_STYLE}left">{text}</td></tr>'
             )
         lines += ["</tbody>", "</table>"]
         lines += [

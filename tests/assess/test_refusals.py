@@ -65,7 +65,7 @@ REFUSED: list[Case] = [
         ({"assessors": "ab"}, "distinct names"),
         ({"assessors": ["../a"]}, "must be non-empty text without / and"),
         ({"overlap": 1.5}, "overlap must be a number from 0 to 1"),
-        ({"overlap": NONE}, "overlap must be a number from 0 to 1"),
+        ({"overlap": NONE}, "overlap must be a finite number from 0 to 1"),
         ({"n_each": 2}, "n_each must be an integer from 1 to 1"),
     ),
     *cases(
@@ -154,7 +154,7 @@ REFUSED: list[Case] = [
     *cases(
         partial(dawid_skene, CROWD),
         ({"smoothing": -1}, "smoothing must be a number from 0 to 1e+100, got -1"),
-        ({"smoothing": NONE}, "smoothing must be a number from 0 to 1e+100, got nan"),
+        ({"smoothing": NONE}, "smoothing must be a finite number from 0 to 1e+100, got nan"),
         ({"prior": "flat"}, "unknown prior 'flat'"),
         ({"unmet": "zero"}, "unknown unmet 'zero'"),
         ({"prior": [0.5, 0.6]}, "sum to 1"),
@@ -180,7 +180,7 @@ REFUSED: list[Case] = [
         LeadRule,
         ({"c": 0}, "c must be a number above 0, got 0"),
         ({"c": "x"}, "c must be a number above 0, got 'x'"),
-        ({"c": np.inf}, "c must be a number above 0, got inf"),
+        ({"c": np.inf}, "c must be a finite number above 0, got inf"),
         ({"epsilon": -1}, "epsilon must be a number >= 0, got -1"),
     ),
     (LeadRule().replay, (CROWD, [1, 2, 3]), {}, "one per worker"),

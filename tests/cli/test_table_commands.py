@@ -179,7 +179,7 @@ def test_prose(folder: Path) -> None:
     assert r"\citep{" in out
     both = (*two, "-m", "AP", "--as", "prose")
     first, second, separately = cranfield(folder, *both)[0].strip().split("\n\n")
-    for method in ("For judging", "The test was", "We assume", "Computed with"):
+    for method in ("In the evaluation", "The test was", "We assume", "Computed with"):
         assert method in first and method not in second
     assert second.startswith("one was compared with two_x by AP (") and "mean" in second
     assert separately.startswith("The 2 measures were tested separately, without a correction")

@@ -172,9 +172,11 @@ def unknown(schema: Schema, kind: str) -> list[str]:
     return [name for name in DECISIVE[kind].split() if fold_name(name) not in known]
 
 
-@pytest.mark.parametrize("kind", sorted({*chain(*(one.decisive for one in SCHEMAS.values()))}))
+@pytest.mark.parametrize(
+    "kind", sorted({*chain(*(one.decisive_kinds for one in SCHEMAS.values()))})
+)
 def test_names_of_columns_that_change_what_rows_mean(kind: str) -> None:
-    schemas = [schema for schema in SCHEMAS.values() if kind in schema.decisive]
+    schemas = [schema for schema in SCHEMAS.values() if kind in schema.decisive_kinds]
     schema = max(schemas, key=lambda one: len(unknown(one, kind)))
     for name in unknown(schema, kind):
         decide(schema, kind, name)
@@ -182,10 +184,10 @@ def test_names_of_columns_that_change_what_rows_mean(kind: str) -> None:
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_columns_that_change_what_rows_mean(schema: Schema) -> None:
-    for kind in schema.decisive:
+    for kind in schema.decisive_kinds:
         for name in unknown(schema, kind)[:1]:
             decide(schema, kind, name)
-    if "count" in schema.decisive:
+    if "count" in schema.decisive_kinds:
         refuses("'impressions'", unused, schema, {"x": [1, 2], "impressions": [9, 9]})
 
 

@@ -118,8 +118,8 @@ NAMED = pd.DataFrame({"AP": [1.0, 2.0]})
         (kendall_tau, [1, 2], [1, 2], {"variant": "c"}, "unknown variant 'c'; .* one of: b, a"),
         (tau_ap, [1, 2], [1, 2], {"ties": "w"}, "unknown ties 'w'; expected one of: b, a"),
         *(
-            (kendall_tau, [1, 2], [1, 2], {"rounding": bad}, "rounding must be a number >= 0")
-            for bad in (-1, np.nan, "x")
+            (kendall_tau, [1, 2], [1, 2], {"rounding": bad}, f"rounding must be a {noun} >= 0")
+            for bad, noun in ((-1, "number"), (np.nan, "finite number"), ("x", "number"))
         ),
     ],
 )

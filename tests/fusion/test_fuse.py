@@ -253,7 +253,7 @@ BELOW_0 |= {"method": "CombSUM", "norm": "max"}
         ({"method": "Condorcet", "weights": [1, 1, 1]}, "cannot be combined with method Condorcet"),
         ({"weights": np.array(2.0)}, "must be a list of numbers, or a dict by name"),
         ({"weights": np.ones((3, 1))}, "numbers above 0"),
-        ({"name": " "}, "name must not be empty, got ' '"),
+        ({"name": " "}, "name must not be blank, got ' '"),
         ({"depth": 0}, "depth must be"),
         ({"runs": {"a": RANX["runs"]["a"]}}, "at least 2 runs, got 1"),
         (BELOW_0, "a: norm 'max' requires the highest score of each topic to be above 0"),

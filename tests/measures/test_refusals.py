@@ -34,7 +34,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("IPrec", "IPrec requires a recall, such as IPrec@0.1"),
     ("IPrec@1.1", "a number >= 0 and <= 1"),
     ("RBP(p=1)", "a number > 0 and < 1"),
-    ("RBP(p=1e999)", "must be a number"),
+    ("RBP(p=1e999)", "must be a finite number"),
     ("RBP(gains={1: 2})", "mapping of grades to gains from 0 to 1"),
     ("RBP(gains={1: 1" + "0" * 400 + "})", "gains from -1e15 to 1e15"),
     ("AWRF(target={'x': 1" + "0" * 400 + "})", "numbers from 0 to 1e15"),

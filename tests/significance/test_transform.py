@@ -95,10 +95,10 @@ def test_linear_records_what_it_cut() -> None:
     values[0, 0] = 1.0
     found = standardise(scored(values, scale=Scale.RATIO), method="linear")
     assert found.values[0, 0] == 1.0
-    assert found.settings["standardisation"]["cut"] == 1
+    assert found.settings["standardisation"]["clipped"] == 1
     whole = standardise(scored(some_scores(), scale=Scale.RATIO), method="linear")
-    assert whole.settings["standardisation"]["cut"] == 0
-    # What z is cut at is the same in any unit, and from any zero.
+    assert whole.settings["standardisation"]["clipped"] == 0
+    # The bounds of clipping z are the same in any unit, and from any zero.
     assert found.scale is whole.scale is Scale.INTERVAL
 
 

@@ -286,6 +286,9 @@ def check_number(
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
     cranfield.PolicyError: rope must be a number >= 0, got True
+    >>> check_number("slope", 0.99999999, 1)
+    Traceback (most recent call last):
+    cranfield.PolicyError: slope must be a number >= 1, got 0.99999999
     >>> check_number("df", float("inf"), above=0, maximum=float("inf"))
     """
     low = above if minimum is None else minimum
@@ -301,9 +304,13 @@ def check_number(
         relation = "above" if above is not None else "from" if has_maximum else ">="
         lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
-        upper = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
-        text = format_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
-        raise PolicyError(f"{name} must be a number{lower}{upper}, got {text}")
+        joiner = "to" if above is None else "and <="
+        upper = f" {joiner} {maximum:g}" if has_maximum else " that fits a float" * is_huge
+        noun = "finite number" if is_number and not is_float and not is_huge else "number"
+        has_repr = not is_number or isinstance(value, Rational)
+        # Rounded, a number just outside the bounds would seem to be inside.
+        text = format_repr(value) if has_repr else repr(float(value)).removesuffix(".0")
+        raise PolicyError(f"{name} must be a {noun}{lower}{upper}, got {text}")
 
 
 def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
@@ -324,7 +331,7 @@ def has_numbers(array: NDArray[Any]) -> bool:
 
 
 def as_numbers(values: Any, noun: str) -> Floats:
-    """Convert numbers to an array of floats, with NaN for masked values; refuse other types.
+    """Convert real numbers to an array of floats, with NaN for masked values; refuse other types.
 
     >>> as_numbers("x", "scores")
     Traceback (most recent call last):

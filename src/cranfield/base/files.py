@@ -98,7 +98,7 @@ def create_atomically(
     except (OSError, ValueError) as error:
         raise make_file_error(error, "created", fspath(path)) from error
     if is_occupied:
-        raise PolicyError(f"{quote(path)} already exists and is not empty")
+        raise PolicyError(f"{quote(path)} already exists and is not an empty folder")
     try:
         yield temporary
         if not is_private:

@@ -191,5 +191,5 @@ def get_allowed_values(hint: Any) -> AllowedValues | None:
     """Return the allowed values that an annotation declares, such as `Integer(1)`, or None."""
     if hasattr(hint, "__metadata__"):
         return next((values for values in hint.__metadata__ if hasattr(values, "check")), None)
-    by_argument = (get_allowed_values(inner) for inner in get_args(hint))
-    return next((values for values in by_argument if values is not None), None)
+    inner_values = (get_allowed_values(inner) for inner in get_args(hint))
+    return next((values for values in inner_values if values is not None), None)

@@ -38,7 +38,7 @@ Part = TypeVar("Part")
 ResultType = TypeVar("ResultType")
 
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-"""Backends of joblib that the command line offers; functions accept any backend of joblib."""
+"""Backends that the command line offers; functions accept `serial` and all backends of joblib."""
 
 _MAX_THREADS = 8  # default maximum number of threads of a computation, to bound memory
 
@@ -53,7 +53,7 @@ def count_processors() -> int:
 
 
 def count_threads() -> int:
-    """Return the number of threads to start at most; 1 within :func:`open_thread_pool`."""
+    """Return the maximum number of threads to start; 1 in a thread of :func:`open_thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -78,14 +78,14 @@ def open_thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(n_threads, initializer=setattr, initargs=(_STATE, "limit", 1))
-    wait = True
+    waits = True
     try:
         yield pool
     except GeneratorExit:
-        wait = False
+        waits = False
         raise
     finally:
-        pool.shutdown(wait, cancel_futures=True)
+        pool.shutdown(waits, cancel_futures=True)
 
 
 def map_in_threads(
@@ -300,8 +300,8 @@ def _set_joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
             raise PolicyError(
-                f"unknown backend {quote(backend)}; expected a backend of joblib, such as"
-                f" {', '.join(BACKENDS)}"
+                f"unknown backend {quote(backend)}; expected serial or a backend of joblib, such as"
+                f" {', '.join(BACKENDS[1:])}"
             ) from error
         with config:
             yield
@@ -353,9 +353,9 @@ def _call_by_joblib(
 
 def _report_killed_tasks(backend: Any) -> None:
     """Make Dask report a task that it gives up; joblib would wait forever for a callback."""
-    name = "submit" if hasattr(backend, "submit") else "apply_async"
-    submit, retrieve = getattr(backend, name), backend.retrieve_result_callback
-    if name in vars(backend):
+    method_name = "submit" if hasattr(backend, "submit") else "apply_async"
+    submit, retrieve = getattr(backend, method_name), backend.retrieve_result_callback
+    if method_name in vars(backend):
         return
 
     def submit_and_report(function: Any, callback: Any = None) -> Any:
@@ -370,7 +370,7 @@ def _report_killed_tasks(backend: Any) -> None:
     def retrieve_result(result: Any) -> Any:
         return result.result() if hasattr(result, "add_done_callback") else retrieve(result)
 
-    setattr(backend, name, submit_and_report)
+    setattr(backend, method_name, submit_and_report)
     backend.retrieve_result_callback = retrieve_result
 
 

@@ -67,22 +67,23 @@ def number(
     low: float, high: float = inf, *, excludes_low: bool = False, excludes_high: bool = False
 ) -> Check:
     """Return a check of finite numbers from low to high; an excluded bound is not allowed."""
-    description = f"a number {'>' if excludes_low else '>='} {low:g}"
+    description = f"number {'>' if excludes_low else '>='} {low:g}"
     if isfinite(high):
         description += f" and {'<' if excludes_high else '<='} {high:g}"
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise ValueError(description)
+            raise ValueError(f"a {description}")
         try:
             float_value = float(value)
         except OverflowError:
             suffix = "" if isfinite(high) else " that fits a float"
-            raise ValueError(description + suffix) from None
-        is_outside = float_value < low or float_value > high or not isfinite(float_value)
+            raise ValueError(f"a {description}{suffix}") from None
+        if not isfinite(float_value):
+            raise ValueError(f"a finite {description}")
         excluded_bounds = [low] * excludes_low + [high] * excludes_high
-        if is_outside or float_value in excluded_bounds:
-            raise ValueError(description)
+        if not low <= float_value <= high or float_value in excluded_bounds:
+            raise ValueError(f"a {description}")
         return float_value
 
     return check
@@ -171,7 +172,7 @@ def format_exact(value: float) -> str:
 def any_name(value: Any) -> str:
     """Check a name, any text that is not blank; return it without blanks around it."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError("a name")
+        raise ValueError("a name that is not blank")
     return value.strip()
 
 
@@ -405,8 +406,8 @@ def find_declarations(module: str, decorators: str = "") -> Iterator[tuple[str, 
     source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
     for match in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
         name, aliases, function, own_name, own_aliases = match.groups()
-        component = name or own_name or function.replace("_", "-")
-        yield component, ast.literal_eval(aliases or own_aliases or "()")
+        component_name = name or own_name or function.replace("_", "-")
+        yield component_name, ast.literal_eval(aliases or own_aliases or "()")
 
 
 T = TypeVar("T")
@@ -463,12 +464,12 @@ class Registry(MutableMapping[str, T]):
         for module in self._patterns:
             name = module if module.startswith("cranfield.") else f"{self._package}.{module}"
             paths = sorted(_ROOT.glob(f"{name.replace('.', '/')}.py")) if "*" in name else ()
-            parts = [path.relative_to(_ROOT).with_suffix("").parts for path in paths]
-            modules += [".".join(names) for names in parts] or [name]
+            relative_paths = (path.relative_to(_ROOT).with_suffix("") for path in paths)
+            modules += [".".join(path.parts) for path in relative_paths] or [name]
         return modules
 
     @cached_property
-    def _components(self) -> list[tuple[str, str, tuple[str, ...]]]:
+    def _declarations(self) -> list[tuple[str, str, tuple[str, ...]]]:
         return [
             (name, module, aliases)
             for module in self.modules
@@ -478,13 +479,13 @@ class Registry(MutableMapping[str, T]):
     @cached_property
     def module_by_name(self) -> dict[str, str]:
         """Names of modules, by the name of the component that they declare."""
-        return {name: module for name, module, _ in self._components}
+        return {name: module for name, module, _ in self._declarations}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Names of components by alias."""
-        by_alias = {alias: name for name, _, aliases in self._components for alias in aliases}
-        return by_alias | self._extra_aliases
+        declared = {alias: name for name, _, aliases in self._declarations for alias in aliases}
+        return declared | self._extra_aliases
 
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
@@ -567,7 +568,8 @@ class Registry(MutableMapping[str, T]):
         form = _TEXT_FORM.fullmatch(text)
         message = f"{quote(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
-            raise self.error(f"{message} of at most {_MAX_LENGTH} characters")
+            limit = f" of at most {_MAX_LENGTH} characters, got {len(text)}"
+            raise self.error(message + limit * (len(text) > _MAX_LENGTH))
         spec_class = self.find_component(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body

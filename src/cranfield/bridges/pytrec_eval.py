@@ -205,11 +205,11 @@ class RelevanceEvaluator:
         parsed_names = _parse_names(tuple(measures), relevance_level)
         self._constants, self._measures, self._order = parsed_names
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
-        judged = {topic: grades for topic, grades in query_relevance.items() if grades}
-        self._topics = frozenset(judged)
+        judgments = {topic: grades for topic, grades in query_relevance.items() if grades}
+        self._topics = frozenset(judgments)
         # This topic, with a name longer than all others, is added to runs, which must not be empty.
-        self._filler = "-" * (1 + max(map(len, judged), default=0))
-        self._qrels = read_qrels({**judged, self._filler: {"filler": 0}})
+        self._filler = "-" * (1 + max(map(len, judgments), default=0))
+        self._qrels = read_qrels({**judgments, self._filler: {"filler": 0}})
 
     def evaluate(
         self, scores: Mapping[str, Mapping[str, float]] | None
@@ -255,8 +255,8 @@ class RelevanceEvaluator:
                 topics="qrels",
                 unjudged=self._unjudged,
             )
-            row_of = {topic: k for k, topic in enumerate(evaluation.topics)}
-            rows = [row_of[topic] for topic in topics]
+            row_by_topic = {topic: k for k, topic in enumerate(evaluation.topics)}
+            rows = [row_by_topic[topic] for topic in topics]
             for name, measure in self._measures.items():
                 values = evaluation[measure].values[rows, 0]
                 if name.startswith("gm_"):
@@ -291,9 +291,11 @@ def _parse_names(
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
     # pytrec_eval omits the parameter of `set_F`.
     names = [re.sub("^set_F_.*", "set_F", find_trec_name(measure, rel)) for measure in definitions]
-    by_name = dict(zip(names, definitions, strict=True))
-    ranks = {name: _MEASURE_ORDER.index(_split_name(name)[0]) for name in (*by_name, *constants)}
-    return constants, by_name, sorted(ranks, key=ranks.__getitem__)
+    measure_by_name = dict(zip(names, definitions, strict=True))
+    ranks = {
+        name: _MEASURE_ORDER.index(_split_name(name)[0]) for name in (*measure_by_name, *constants)
+    }
+    return constants, measure_by_name, sorted(ranks, key=ranks.__getitem__)
 
 
 def _split_name(name: str) -> tuple[str, list[str]]:

@@ -313,7 +313,7 @@ def sessions(
     on_duplicate
         How to treat a document that occurs more than once in one ranking of a RUN.
     until_click
-        Truncate each result list after its last clicked rank.
+        Truncate each result list after its lowest clicked result.
     lengths
         File with the lengths of documents in characters.
 

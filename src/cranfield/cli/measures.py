@@ -98,7 +98,7 @@ def measures(
     elif name is not None or long:
         text = "\n".join(map(str, catalogue))
         if isinstance(facts, str):
-            text += f"\non runs of a length: {facts}\n"
+            text += f"\nscale on runs of one length: not computed; {facts}\n"
         elif facts is not None:
             text += f"\n{format_scale(facts)}"
     else:

@@ -65,18 +65,18 @@ _LENGTHS = replace(
         "table of lengths",
         DOC,
         FileColumn("length", NUMBER),
-        mapping=make_pair_reader("doc", "length"),
+        read_mapping=make_pair_reader("doc", "length"),
         suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
         | suspect_negative("length"),
     ),
-    decisive=("status", "unit of measurement"),
+    decisive_kinds=("status", "unit of measurement"),
 )
 _GROUPS = make_line_schema(
     "table of groups",
     DOC,
     FileColumn("group", ID),
     declare_optional("weight", NUMBER),
-    mapping=_convert_memberships,
+    read_mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | suspect_negative("weight"),
 )

@@ -34,7 +34,9 @@ _INTENTS = make_line_schema(
     FileColumn("intent", ID),
     FileColumn("probability", NUMBER),
     declare_optional("type", ID),
-    mapping=make_nested_reader("topic", "intent", "probability", inner_form="intent: probability"),
+    read_mapping=make_nested_reader(
+        "topic", "intent", "probability", inner_form="intent: probability"
+    ),
     suspicions={
         "probability of intent {intent} must be from 0 to 1, got {probability:g}": ~pl.col(
             "probability"

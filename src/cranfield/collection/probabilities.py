@@ -54,7 +54,7 @@ PROBABILITIES = make_line_schema(
     TOPIC,
     DOC,
     _PROBABILITY,
-    mapping=_read_mapping,
+    read_mapping=_read_mapping,
     suspicions={
         "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
     },

@@ -273,7 +273,7 @@ _SHARDS = Schema(
     noun="shards",
     formats=TABLE_FORMATS,
     tuples=None,
-    mapping=make_pair_reader("doc", "shard"),
+    read_mapping=make_pair_reader("doc", "shard"),
     suspicions={"document occurs twice in the shards": pl.col("doc").is_duplicated()},
 )
 

@@ -144,7 +144,7 @@ def fuse(
         raise PolicyError(f"norm requires a method that uses scores, got {fusion.name} (ranks)")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
-        raise PolicyError(f"name must not be empty, got {quote(name)}")
+        raise PolicyError(f"name must not be blank, got {quote(name)}")
     if isinstance(weights, np.ndarray):
         weights = weights.tolist()
     collection = read_runs(runs)
@@ -246,7 +246,7 @@ def _read_weights(
     except (TypeError, ValueError):
         values = np.zeros(1)
     if not (np.isfinite(values) & (values > 0)).all():
-        raise PolicyError(f"weights must be numbers above 0, got {quote(list(weights))}")
+        raise PolicyError(f"weights must be finite numbers above 0, got {quote(list(weights))}")
     return values
 
 

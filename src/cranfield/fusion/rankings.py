@@ -33,7 +33,7 @@ class RunTop:
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
     scores: Floats  # score of each row; empty unless requested
-    n_contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
+    n_contradictions: int = 0  # number of pairs of adjacent scores with reversed ranks
     tied_proportion: float = 0.0  # proportion of tied documents; 0 if ties keep the input's order
     has_scores: bool = True  # False if the requested scores are negated ranks
 

@@ -36,7 +36,7 @@ ALPHA = 0.05
 """Significance level of Tukey's HSD."""
 
 _TABLE_KIND = "table of predictions"
-_PREDICTION_VALUE = replace(NUMBER, missing=is_absent)
+_PREDICTION_VALUE = replace(NUMBER, becomes_null=is_absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 """Names of numeric columns that are not predictors, besides an index without a name."""
 
@@ -50,7 +50,7 @@ _PREDICTIONS = Schema(
     noun="predictions",
     default_format="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=read_mapping_columns,
+    read_mapping=read_mapping_columns,
 )
 
 _PREDICTOR_COLUMNS = {
@@ -279,7 +279,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     is_long = "predictor" in map(fold_name, columns.names)
     schema, names = _PREDICTIONS, []
     if not is_long:
-        schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
+        schema = replace(schema, columns=_KEYS, is_selected=True, decisive_kinds=())
         key_columns = schema.find_positions(columns.names, columns.source).values()
         # Columns that describe topics in words are not predictors.
         names = [

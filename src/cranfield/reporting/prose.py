@@ -76,12 +76,12 @@ class MeasureName:
     text: str = field(compare=False)
 
 
-Part = str | Maths | Citation | Detail | MeasureName
-Sentence = Sequence[Part]
+SentencePart = str | Maths | Citation | Detail | MeasureName
+Sentence = Sequence[SentencePart]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
 
-class MethodSentence(tuple[Part, ...]):
+class MethodSentence(tuple[SentencePart, ...]):
     """A sentence on the method, which is written only once, in the first paragraph that has it."""
 
 
@@ -98,7 +98,7 @@ def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
     return text.escape_markdown(paragraph) if format == "markdown" else paragraph
 
 
-def _write_part(part: Part, format: str) -> str:
+def _write_part(part: SentencePart, format: str) -> str:
     is_latex = format == "latex"
     if isinstance(part, Maths):
         return f"${part.text}$" if is_latex else part.text
@@ -202,7 +202,9 @@ def _describe_difference(
         low, high, value, effect = -high, -low, -value, -effect
     decimals = _count_pair_decimals(comparison, k)
     difference = write_number(value, decimals)
-    statistics: list[Part] = [write_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)]
+    statistics: list[SentencePart] = [
+        write_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
+    ]
     if len(comparison) > 1 and isfinite(effect):
         statistics += [", effect size ", write_number(effect, 2)]
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
@@ -275,11 +277,6 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     yield intervals if note else MethodSentence(intervals)
     if comparison.baselines:
         yield from _describe_baselines(comparison)
-    elif comparison.shows_pairs:
-        significant_pairs = np.flatnonzero(is_significant)
-        if significant_pairs.size:
-            start = f"The {_choose_noun(comparison)} found"
-            yield [*_list_differences(comparison, start, significant_pairs)]
     else:
         yield from _describe_best(comparison)
 
@@ -327,18 +324,16 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             yield [*_list_differences(comparison, start, significant_pairs)]
 
 
-def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices) -> Iterator[Part]:
+def _list_differences(
+    comparison: PairwiseComparison, start: str, pairs: Indices
+) -> Iterator[SentencePart]:
     """Write a sentence with the largest differences among some pairs."""
     yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
-        first, second = _get_pair_names(comparison, k)
-        yield "; " if index else ""
-        if comparison.baselines:
-            mean = _format_mean(comparison, int(comparison.first[k]), k)
-            yield f"{first} ({comparison.mean_of} {mean}) "
-        else:
-            yield f"{first} {comparison.between_names} {second} "
+        first, _ = _get_pair_names(comparison, k)
+        mean = _format_mean(comparison, int(comparison.first[k]), k)
+        yield f"{'; ' if index else ''}{first} ({comparison.mean_of} {mean}) "
         yield from _describe_difference(comparison, k)
     yield "."
 
@@ -583,7 +578,7 @@ def write_paragraphs(
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []
-    written_parts: set[Sentence | Part] = set()
+    written_parts: set[Sentence | SentencePart] = set()
     measures: dict[Sentence, list[str]] = {}
     for comparison in comparisons:
         sentences = list(_write_sentences(comparison, margin))
@@ -671,7 +666,7 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
 
 
 def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Describe how documents were judged."""
+    """Describe how ties, topics and unjudged documents were treated."""
     policies = [
         JUDGING_POLICIES.get(name, {}).get(
             str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value)
@@ -680,7 +675,7 @@ def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
         if name != "ranking depth" and isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:
-        yield MethodSentence([f"For judging, {'; '.join(policies)}."])
+        yield MethodSentence([f"In the evaluation, {'; '.join(policies)}."])
 
 
 def _write_design(comparison: PairwiseComparison | JointComparison) -> str:

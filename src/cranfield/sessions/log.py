@@ -193,18 +193,18 @@ class Sessions:
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
-        code_of = {name: code for code, name in enumerate(judgments.topics)}
+        code_by_topic = {name: code for code, name in enumerate(judgments.topics)}
         sessions = zip(self.names, self.topics, self.current_queries, strict=True)
         pairs = [
-            (name, code_of[topic])
+            (name, code_by_topic[topic])
             for name, topic, query in sessions
-            if topic in code_of and (query is not None or not needs_current_query)
+            if topic in code_by_topic and (query is not None or not needs_current_query)
         ]
         if not pairs:
             first_topic = next((topic for topic in self.topics if topic is not None), None)
             advice = "; a column topic, or a table of topics (session, topic), is required"
             got_text = f"no topics{advice}" if first_topic is None else quote(first_topic)
-            if not code_of.keys().isdisjoint(self.topics):
+            if not code_by_topic.keys().isdisjoint(self.topics):
                 got_text = "only sessions without a current query"
             raise InputError(
                 f"expected sessions with judged topics, such as {quote(judgments.topics[0])}, got"
@@ -343,7 +343,7 @@ class ConcatenatedSessions(Sequence[Run]):
     n_removed
         Number of documents removed as duplicates.
     n_cut
-        Number of documents removed below the depth or last clicked rank, or in unclicked lists.
+        Number of documents removed below the depth or lowest clicked result, or in unclicked lists.
     settings
         Options of :func:`concatenate`.
     """
@@ -491,8 +491,8 @@ def concatenate(
         `first` keeps the first occurrence of a document in a session, and documents below move up;
         `keep` keeps all, so that a document may be rewarded again.
     until_click
-        Cut each list after its last clicked rank before the other options apply. A list without a
-        click then has no documents; its query still counts.
+        Cut each list after its lowest clicked result before the other options apply. A list without
+        a click then has no documents; its query still counts.
 
     Returns
     -------

@@ -88,12 +88,12 @@ SECONDS = ValueKind(
     "not a number of seconds or a time such as 2024-05-01T10:00:00",
     lambda cell: is_absent(cell, _NO_TIME),
 )
-TEXT = ValueKind(lambda cell: None if cell is None else str(cell), missing=accept_any)
+TEXT = ValueKind(lambda cell: None if cell is None else str(cell), becomes_null=accept_any)
 
 SYSTEM = declare_optional("system", ID)
 SESSION = FileColumn("session", ID)
 TOPIC = FileColumn("topic", ID, "topic of session")
-QUERY = FileColumn("query", replace(ID, read=_parse_query, exact=None), "query of session")
+QUERY = FileColumn("query", replace(ID, read=_parse_query, types=None), "query of session")
 
 
 def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -113,17 +113,17 @@ _SESSIONS = Schema(
         declare_optional("score", SCORE.kind),
         *(declare_optional("title", TEXT), declare_optional("snippet", TEXT)),
         declare_optional("user", ID, "user of session"),
-        declare_optional("time", replace(SECONDS, missing=accept_any), "time of query"),
+        declare_optional("time", replace(SECONDS, becomes_null=accept_any), "time of query"),
     ),
-    mapping=read_mapping_columns,
+    read_mapping=read_mapping_columns,
     suspicions=suspect_totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, SYSTEM),
-        declare_optional("rank", replace(POSITIVE_INTEGER, missing=is_absent), "clicked rank"),
-        declare_optional("doc", replace(ID, missing=is_absent)),
+        declare_optional("rank", replace(POSITIVE_INTEGER, becomes_null=is_absent), "clicked rank"),
+        declare_optional("doc", replace(ID, becomes_null=is_absent)),
         declare_optional("start", SECONDS, noun="time"),
         declare_optional("end", SECONDS, noun="time"),
         declare_optional(
@@ -131,14 +131,14 @@ CLICK_COLUMNS = Schema(
         ),
         declare_optional("clicks", CLICK_COUNT),
     ),
-    mapping=read_mapping_columns,
-    decisive=("status", "count", "event"),
+    read_mapping=read_mapping_columns,
+    decisive_kinds=("status", "count", "event"),
 )
 TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
     lines=Lines(("session", "topic"), 2, split=lambda x: split_at_tabs(x, {2}) or x.split()),
-    mapping=_convert_topics,
+    read_mapping=_convert_topics,
 )
 
 
@@ -325,7 +325,7 @@ def _read_log(
     source: Source,
 ) -> tuple[dict[str, str | None], list[str | None], dict[str, list[list[Any]]]]:
     """Read the sessions of a log with their topics, the current queries, and rows by element."""
-    topic_of: dict[str, str | None] = {}
+    topic_by_session: dict[str, str | None] = {}
     current_queries: list[str | None] = []
     rows: dict[str, list[list[Any]]] = {"query": [], "result": [], "click": []}
     keys: set[object] = set()
@@ -343,12 +343,12 @@ def _read_log(
                 case "session":
                     name = _read_attribute(element, "num")
                     check_new(element, "session", name)
-                    topic_of[name], query, session = None, 0, session + 1
+                    topic_by_session[name], query, session = None, 0, session + 1
                     current_queries.append(None)
                 case _ if session < 0:
                     continue
                 case "topic" if parent == "session":
-                    topic_of[name] = element.attributes.get("num", "").strip() or None
+                    topic_by_session[name] = element.attributes.get("num", "").strip() or None
                 case "interaction":
                     number = element.attributes.get("num", str(query + 1))
                     query = _parse_element_number(element, number, "query number")
@@ -375,14 +375,14 @@ def _read_log(
                     has_rank = texts["rank"] != ""
                     rank = _parse_element_number(element, texts["rank"], "rank") if has_rank else 0
                     rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
-        if not topic_of:
+        if not topic_by_session:
             raise InputError("expected at least one session, got none")
-    return topic_of, current_queries, rows
+    return topic_by_session, current_queries, rows
 
 
 def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
     log_topics, current_queries, rows = _read_log(source)
-    topic_of = {} if topics is None else read_session_topics(topics)
+    topic_by_session = {} if topics is None else read_session_topics(topics)
     queries = pl.DataFrame(rows["query"], QUERY_SCHEMA, orient="row")
     results = pl.DataFrame(rows["result"], RESULT_SCHEMA, orient="row")
     clicks = pl.DataFrame(rows["click"], CLICK_SCHEMA | {"doc": pl.String}, orient="row")
@@ -393,7 +393,7 @@ def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
     clicks = clicks.with_columns(rank=pl.coalesce("rank", "best_rank"))
     return _make_sessions(
         names=[*log_topics],
-        topics=[topic_of.get(*pair) for pair in log_topics.items()],
+        topics=[topic_by_session.get(*pair) for pair in log_topics.items()],
         systems=[DEFAULT_SYSTEM],
         current_queries=current_queries,
         frames=[queries, results, clicks],
@@ -441,12 +441,14 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)
     frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
-    topic_of = _read_value_by_session(frame, "topic", source) if "topic" in table.names else {}
+    topic_by_session = (
+        _read_value_by_session(frame, "topic", source) if "topic" in table.names else {}
+    )
     if "user" in table.names:
         _read_value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
             warn(f"{source}: columns not used: 'user', as sessions are scored, not users")
-    topic_of |= {} if topics is None else read_session_topics(topics)
+    topic_by_session |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
     keys = frame.select(*LIST_KEY).unique(maintain_order=True)
@@ -488,7 +490,7 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     queries = queries.with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64))
     return _make_sessions(
         names=names,
-        topics=[topic_of.get(name) for name in names],
+        topics=[topic_by_session.get(name) for name in names],
         systems=systems,
         current_queries=[None] * len(names),
         frames=[queries, results, _read_clicks(clicks, keys, names, systems, results)],

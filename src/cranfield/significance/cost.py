@@ -25,7 +25,7 @@ from cranfield.sources.values import NO_GRADE, NUMBER, Cells, is_absent, parse_n
 
 _COSTS = make_system_schema("table of costs")
 
-_AMOUNT = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_GRADE))
+_AMOUNT = replace(NUMBER, becomes_null=lambda cell: is_absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)

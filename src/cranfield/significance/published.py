@@ -31,7 +31,7 @@ _TESTS = Schema(
         schemas.declare_optional("name", NAME, "name of a test"),
         schemas.declare_optional("test", NAME),
         schemas.declare_optional("alternative", NAME),
-        schemas.declare_optional("alpha", replace(NUMBER, missing=is_absent)),
+        schemas.declare_optional("alpha", replace(NUMBER, becomes_null=is_absent)),
     ),
     noun="the tests",
     default_format="csv",

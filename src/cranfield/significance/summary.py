@@ -28,7 +28,7 @@ _TOPIC_GROUPS = make_line_schema(
     "table of topic groups",
     TOPIC,
     FileColumn("group", ID),
-    mapping=make_pair_reader("topic", "group"),
+    read_mapping=make_pair_reader("topic", "group"),
 )
 
 

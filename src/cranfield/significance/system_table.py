@@ -28,8 +28,9 @@ class SystemColumns:
 def make_system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
     key = FileColumn("system", ID)
-    decisive = ("status", "currency", "unit of measurement")
-    return Schema(title, (key,), mapping=read_mapping_columns, is_selected=True, decisive=decisive)
+    kinds = ("status", "currency", "unit of measurement")
+    schema = Schema(title, (key,), read_mapping=read_mapping_columns, is_selected=True)
+    return replace(schema, decisive_kinds=kinds)
 
 
 def read_system_table(

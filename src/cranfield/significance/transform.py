@@ -163,7 +163,7 @@ def standardise(
         linear_scores = slope * result + centre
         result = np.clip(linear_scores, 0.0, 1.0)
         n_clipped = int((result != linear_scores).sum() - np.isnan(linear_scores).sum())
-        details |= {"slope": slope, "centre": centre, "cut": n_clipped}
+        details |= {"slope": slope, "centre": centre, "clipped": n_clipped}
     settings = {"standardisation": details}
     return _replace_values(scores, result, "standardised", scale, settings, method)
 

@@ -77,7 +77,7 @@ class Source:
     path, folder: a relative path starts from `folder`, by default the working directory.
     encoding: encoding of text files.
     content: the whole file, if it is in memory.
-    remaining: chunks of the file, if its beginning has been read.
+    chunks: remaining chunks of the file, if its beginning has been read.
     label: name of the file in messages, by default its path.
     """
 
@@ -85,7 +85,7 @@ class Source:
     folder: str = field(default="", kw_only=True)
     encoding: str = field(default="utf-8", kw_only=True)
     content: bytes | None = field(default=None, kw_only=True, repr=False)
-    remaining: Iterator[bytes] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    chunks: Iterator[bytes] | None = field(default=None, kw_only=True, repr=False, compare=False)
     label: str = field(default="", kw_only=True)
 
     @classmethod
@@ -182,8 +182,8 @@ class Source:
 
     def read(self) -> bytes:
         """Return the whole content; text in another encoding is converted to UTF-8."""
-        if self.remaining is not None:
-            return self.as_utf8(b"".join(self.remaining))
+        if self.chunks is not None:
+            return self.as_utf8(b"".join(self.chunks))
         max_bytes = read_limit("CRANFIELD_MAX_BLANK")
         with self.open() as stream:
             content = stream.read(max_bytes)
@@ -230,8 +230,8 @@ class Source:
 
     def iterate_chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
-        if self.remaining is not None:
-            yield from self.remaining
+        if self.chunks is not None:
+            yield from self.chunks
             return
         with self.open() as stream:
             is_first, max_size = True, read_limit("CRANFIELD_MAX_LINE")
@@ -272,7 +272,7 @@ def _extend_to_line_end(stream: IO[bytes], size: int, max_size: int) -> int:
 
 
 def _read_remaining(head: bytes, stream: IO[bytes]) -> bytes:
-    """Read the remaining content, and refuse a line beyond the limit."""
+    """Return the head with the remaining content; refuse a line beyond the limit."""
     content, line_size, data = bytearray(), 0, head
     while data:
         content += data

@@ -150,7 +150,7 @@ class Columns:
         # identifier, or the values of a used column. Other identifiers and numbers are reported, as
         # the user may mean them.
         reported_positions = [k for k in unused_positions[:_MAX_CHECKED] if self._varies(k, schema)]
-        reported_positions += self._find_second_ids(synonyms, own_names, schema)
+        reported_positions += self._refuse_second_ids(synonyms, own_names, schema)
         for k, (used_k, column) in synonyms.items():
             texts, used_texts = _to_texts(self.get_column(k)), _to_texts(self.get_column(used_k))
             if not (texts != used_texts).any():
@@ -167,19 +167,19 @@ class Columns:
                 if is_descriptive and not has_grades:
                     # The column has the answers from which the grades were derived.
                     continue
-            n_used, n_other = used_texts.n_unique(), texts.n_unique()
+            n_used_values, n_values = used_texts.n_unique(), texts.n_unique()
             n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
-            is_text = n_other == n_used or is_descriptive
+            is_text = n_values == n_used_values or is_descriptive
             if column.name not in own_names:
                 # The `docid` of PyTerrier is an integer.
                 is_identifier = _IDENTIFIER.search(fold_name(self.names[k])) is not None
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
                 is_text &= column.name != "grade" or is_descriptive
-            if n_other > 1 and not (is_text and n_pairs == n_used):
+            if n_values > 1 and not (is_text and n_pairs == n_used_values):
                 reported_positions.append(k)
         if reported_positions := sorted({*reported_positions}) + unused_positions[_MAX_CHECKED:]:
-            listed = list_some((quote(self.names[k]) for k in reported_positions), 12)
-            warn(f"{self.source}: columns not used: {listed}")
+            names_text = list_some((quote(self.names[k]) for k in reported_positions), 12)
+            warn(f"{self.source}: columns not used: {names_text}")
 
     def refuse_decisive(
         self, schema: Schema, used_positions: Collection[int]
@@ -203,8 +203,8 @@ class Columns:
     ) -> dict[int, str]:
         """Find unused columns of any name whose values are answers, events or checks of workers."""
         kinds: dict[int, str] = {}
-        has_events = "event" in schema.decisive and not schema.is_selected
-        has_labels = "criterion" in schema.decisive
+        has_events = "event" in schema.decisive_kinds and not schema.is_selected
+        has_labels = "criterion" in schema.decisive_kinds
         for k in range(len(self.names)) if has_events or has_labels else ():
             if k in used_positions or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
@@ -217,7 +217,7 @@ class Columns:
                 kinds[k] = "answer"
         return kinds
 
-    def _find_second_ids(
+    def _refuse_second_ids(
         self,
         synonyms: Mapping[int, tuple[int, FileColumn]],
         own_names: Collection[str],
@@ -461,7 +461,8 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     if is_other_table or (not form and schema.lines is None):
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
-        reason = f"the suffix does not name a format of {schema.row_noun}; {expected}"
+        got = f", got {quote(source.suffix)}" if source.suffix else ""
+        reason = f"the suffix does not name a format of {schema.row_noun}; {expected}{got}"
         raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
@@ -483,7 +484,7 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     document = parse_json(text, name)
     if (columns := _read_json_columns(document, schema, name)) is not None:
         return columns
-    expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
+    expected = "an object or an array" if schema.read_mapping else f"an array of {schema.row_noun}"
     raise InputError(f"expected {expected} in JSON, got {type(document).__name__}", source=name)
 
 
@@ -493,14 +494,14 @@ def _read_json_columns(
     """Read records or a mapping from JSON; return None for data that the schema does not allow."""
     if isinstance(data, Mapping):
         data = unwrap_pandas(data, schema, source)
-    nested = None if schema.nested is None else schema.nested(data, source)
+    nested = None if schema.read_nested is None else schema.read_nested(data, source)
     if nested is not None:
         columns, rows = nested
         return Columns.from_mapping(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
-    if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = read_mapping_columns if schema.is_table(data) else schema.mapping
+    if isinstance(data, Mapping) and schema.read_mapping is not None:
+        to_columns = read_mapping_columns if schema.is_table(data) else schema.read_mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
         return read_record_columns(data, schema, source, lines)
@@ -513,9 +514,15 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     is_split = {"columns", "data"} <= {*data} <= {"columns", "index", "data"}
     if is_split and all(isinstance(value, list) for value in values):
         names, rows = list(map(str, data["columns"])), data["data"]
-        if any(not isinstance(row, list) or len(row) != len({*names}) for row in rows):
-            reason = "expected distinct names in 'columns', and a value per name in rows of 'data'"
+        if len({*names}) < len(names):
+            names_text = list_some(map(quote, names), 12)
+            reason = f"expected distinct names in 'columns', got {names_text}"
             raise InputError(reason, source=source)
+        for k, row in enumerate(rows):
+            if not isinstance(row, list) or len(row) != len(names):
+                expected = f"expected {_describe_type(names)}, one per column"
+                reason = f"row {k + 1} of 'data': {expected}, got {_describe_type(row)}"
+                raise InputError(reason, source=source)
         index = data.get("index", [])
         has_topics = any(schema.find_column(name) == "topic" for name in names)
         if not has_topics and len(index) == len(rows) and index != [*range(len(rows))]:
@@ -540,8 +547,8 @@ def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
     columns = _read_regular_csv_columns(raw, separator, source)
     if columns is None:
         (names, *rows), lines = split_rows(decode_text(raw, source), source, separator)
-        by_column = zip(*rows, strict=True) if rows else [()] * len(names)
-        cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
+        columns_of_texts = zip(*rows, strict=True) if rows else [()] * len(names)
+        cells = [pl.Series(texts, dtype=pl.String).replace("", None) for texts in columns_of_texts]
         columns = Columns(source, names, cells.__getitem__, lines[1:])
     columns = replace(columns, has_semicolons=separator == ";")
     nonempty_names = [str(name) for name in columns.names if name]
@@ -634,9 +641,9 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
     line_numbers: list[int] = []
     has_semicolons = None
     may_have_semicolons = getattr(layout.split, "func", None) is split_fields
-    required = " ".join(layout.names[: layout.n_required])
+    required_text = " ".join(layout.names[: layout.n_required])
     optional_names = () if layout.has_more else layout.names[layout.n_required :]
-    optional = "".join(f" [{name}]" for name in optional_names)
+    optional_text = "".join(f" [{name}]" for name in optional_names)
     with add_source(source):
         for number, line in split_lines(text):
             fields = layout.split(line)
@@ -655,7 +662,7 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
             if len(fields) < layout.n_required or (
                 len(fields) > len(layout.names) and not layout.has_more
             ):
-                expected = f"{layout.n_required} columns ({required}{optional})"
+                expected = f"{layout.n_required} columns ({required_text}{optional_text})"
                 reason = f"expected {expected} in a line of {noun}, got {len(fields)}{layout.hint}"
                 if len(fields) == 1 and "," in line:
                     reason += "; a table with commas requires a header and the suffix .csv"
@@ -707,8 +714,8 @@ def read_mapping_columns(data: Mapping[Any, Any], source: str) -> dict[str, list
     }
     lengths = {len(values) for values in lists.values()}
     if len(lengths) > 1:
-        listed_lengths = list_some(map(str, lengths), 5)
-        reason = f"expected columns of equal length, got lengths {listed_lengths}"
+        lengths_text = list_some(map(str, sorted(lengths)), 5)
+        reason = f"expected columns of equal length, got lengths {lengths_text}"
         raise InputError(reason, source=source)
     return lists
 
@@ -770,7 +777,7 @@ class Table:
         return make_row_error(row, reason, self.source, self.lines, topic, doc)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
-        """Return the selected rows, with their lines."""
+        """Return rows by index, with their lines."""
         lines = None if self.lines is None else np.asarray(self.lines)[np.asarray(rows)]
         return replace(self, frame=self.frame[rows], lines=lines)
 

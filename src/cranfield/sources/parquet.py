@@ -120,7 +120,7 @@ def check_parquet(data: memoryview) -> None:
     for group, height in zip(groups, heights, strict=True):
         columns = _get_list(group, 1)
         if len(columns) != len(is_flat_leaf):
-            raise _DamagedError("the columns of a row group differ from the schema")
+            raise _DamagedError("a row group has another number of columns than the schema")
         for column, is_flat in zip(columns, is_flat_leaf, strict=True):
             chunk = _read_column_chunk(_as_struct(column), end)
             if is_flat and chunk.n_values != height:
@@ -158,7 +158,9 @@ def _find_flat_leaves(footer: Struct) -> list[bool]:
     is_flat_leaf: list[bool] = []
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
-        if position >= len(schema) or depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH:
+            raise _DamagedError("its schema is nested too deeply")
+        if position >= len(schema):
             raise _DamagedError("its schema has another number of columns than it declares")
         is_flat = is_flat and schema[position].get(3) != _REPEATED
         children = _get_count(schema[position], 5, "columns") if 5 in schema[position] else 0
@@ -268,8 +270,10 @@ class _ThriftReader:
         if type_code in (9, 10):
             head = self._read_byte()
             size = head >> 4 if head >> 4 < 15 else self._read_unsigned()
-            if depth > _MAX_DEPTH or size > len(self._data) - self.position:
-                raise _DamagedError("a list in its footer is too deep or longer than the file")
+            if depth > _MAX_DEPTH:
+                raise _DamagedError("a list in its footer is nested too deeply")
+            if size > len(self._data) - self.position:
+                raise _DamagedError("a list in its footer is longer than the file")
             return [self._read_value(head & 15, depth + 1) for _ in range(size)]
         if type_code == 12:
             return self.read_struct(depth + 1)

@@ -278,7 +278,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "unit of measurement": "uom unit_of_measurement",
     }
 )
-"""Names of columns that may change the meaning of rows, by kind; see `Schema.decisive`.
+"""Names of columns that may change the meaning of rows, by kind; see `Schema.decisive_kinds`.
 
 Names that end in a word of `_DECISIVE_ENDS`, such as `total_users`, belong to these kinds, too.
 """
@@ -428,11 +428,11 @@ class Schema:
         header, or in this format.
     tuples: columns of a plain tuple, required columns first; None if rows in memory are refused.
     lines_as_rows: columns of a tuple with as many values as a line of text has fields.
-    mapping: converts a mapping or a JSON object to columns, given the name of the source.
-    nested: converts JSON whose records contain lists; returns the columns and the index of each
-        row's record, or None for other JSON.
+    read_mapping: converts a mapping or a JSON object to columns, given the name of the source.
+    read_nested: converts JSON whose records contain lists; returns the columns and the index of
+        each row's record, or None for other JSON.
     hint: advice in messages about a missing column, if there is no better advice.
-    decisive: kinds of `DECISIVE` columns that are refused, unless their values are harmless.
+    decisive_kinds: kinds of `DECISIVE` columns that are refused, unless their values are harmless.
     suspicions: conditions for refusing a row, by the reason.
     is_selected: whether the user selected the columns, so that other columns cause no warning.
     """
@@ -445,10 +445,10 @@ class Schema:
     default_format: str = ""
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
-    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
-    nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
+    read_mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
+    read_nested: Callable[[Any, str], tuple[Mapping[str, Cells], list[int]] | None] | None = None
     hint: str = ""
-    decisive: tuple[str, ...] = ("status",)
+    decisive_kinds: tuple[str, ...] = ("status",)
     suspicions: Suspicions = field(default_factory=dict)
     is_selected: bool = False
 
@@ -491,8 +491,7 @@ class Schema:
                 if any(isinstance(name, str) and is_number(name) for name in names):
                     reason = self._describe_missing_header(names)
                 raise InputError(reason, source=source)
-        in_order = (column.name for column in self.columns if column.name in positions)
-        return {name: positions[name] for name in in_order}
+        return {col.name: positions[col.name] for col in self.columns if col.name in positions}
 
     def suggest_selection(self, column: str) -> str:
         """Return advice on a table with two columns of this meaning."""
@@ -565,13 +564,13 @@ class Schema:
         if "value" in {fold_name(names[k]) for k in used_positions}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, word in words.items() if word == "name"}
-        if "unit of measurement" in self.decisive:
+        if "unit of measurement" in self.decisive_kinds:
             # In other tables, a unit is a person or a document.
             kinds |= {k: "unit of measurement" for k, n in words.items() if n in {"unit", "units"}}
         if "threshold" in words.values():
             # As in DeepEval: a score is a success if it reaches a threshold.
             kinds |= {k: "" for k, word in words.items() if word in {"success", "passed", "pass"}}
-        decisive_kinds = {k: kind for k, kind in kinds.items() if kind in self.decisive}
+        decisive_kinds = {k: kind for k, kind in kinds.items() if kind in self.decisive_kinds}
         if self.is_selected:
             return [], {}, decisive_kinds
         synonyms: dict[int, tuple[int, FileColumn]] = {}
@@ -589,12 +588,12 @@ class Schema:
 
     def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
-        usual = f" (usual names: {list_some(usual_names, 10)})" if len(usual_names) > 1 else ""
-        columns = ", ".join(quote(name) for name in names[:12]) or "none"
+        usual_text = f" (usual names: {list_some(usual_names, 10)})" if len(usual_names) > 1 else ""
+        columns_text = ", ".join(quote(name) for name in names[:12]) or "none"
         hint = self._suggest_fix(names) or self.hint.format(name=column.name)
-        if not usual:
+        if not usual_text:
             hint = suggest_names(column.name, map(str, names), show=quote) + hint
-        return f"has no {column.name} column{usual}; columns: {columns}{hint}"
+        return f"has no {column.name} column{usual_text}; columns: {columns_text}{hint}"
 
     def _describe_missing_header(self, names: Sequence[object]) -> str:
         """Describe a table without a header, with an example of a header."""
@@ -629,8 +628,8 @@ def _find_named_column(name: str, names: Sequence[object], source: str, column: 
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
-    columns, noun = ", ".join(quote(other) for other in names[:12]), column.noun or column.name
-    reason = f"unknown column {quote(name)} for the {noun}; expected one of: {columns}"
+    names_text, noun = ", ".join(map(quote, names[:12])), column.noun or column.name
+    reason = f"unknown column {quote(name)} for the {noun}; expected one of: {names_text}"
     raise InputError(reason, source=source)
 
 
@@ -658,12 +657,12 @@ def split_fields(line: str, widths: Collection[int]) -> list[str]:
 def make_line_schema(
     kind: str,
     *columns: FileColumn,
-    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
+    read_mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
     """Return a schema for tables with these columns, and for lines and tuples in their order."""
     required = tuple(column.name for column in columns if column.is_required)
     split = partial(split_fields, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), split=split)
-    schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
+    schema = Schema(kind, columns, lines=lines, tuples=required, read_mapping=read_mapping)
     return replace(schema, suspicions=suspicions or {}, hint="; rename the column to {name}")

@@ -114,15 +114,15 @@ def split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Split text into rows with the width of the first row, the header; also return their lines."""
+    """Return rows with the width of the first row, the header, and their line numbers."""
     # If CR ends the lines, it also ends lines within cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     # For Excel, the first line may declare the separator.
     text = re.sub(r"\Asep=[,;\t]\r?\n", "\n", text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[tuple[str, ...]] = []
-    lines: list[int] = []
-    start = 1
+    line_numbers: list[int] = []
+    first_line = 1
     try:
         for row in reader:
             if any(map(str.strip, row)):
@@ -132,18 +132,18 @@ def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, 
                     reason = f"expected {width} cells as in the header, got {got}"
                     if len(rows) == 1 and len(row) == width + 1:
                         reason += "; in R, write.table(col.names=NA) names the column of row names"
-                    raise InputError(reason, source=source, line=start)
-                if reader.line_num > start:
-                    _check_quotes(row[:width], source, separator, start, reader.line_num)
+                    raise InputError(reason, source=source, line=first_line)
+                if reader.line_num > first_line:
+                    _check_quotes(row[:width], source, separator, first_line, reader.line_num)
                 # The garbage collector does not track tuples of text.
                 rows.append(tuple(row[:width]))
-                lines.append(start)
-            start = reader.line_num + 1
+                line_numbers.append(first_line)
+            first_line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"is not a valid table: {error}", source=source, line=start) from None
+        raise InputError(f"is not a valid table: {error}", source=source, line=first_line) from None
     if not rows:
-        raise InputError("is empty", source=source)
-    return rows, lines
+        raise InputError("is empty; expected a header", source=source)
+    return rows, line_numbers
 
 
 def _check_quotes(
@@ -152,8 +152,8 @@ def _check_quotes(
     """Refuse a cell that seems to contain parts of several rows; warn if it may be prose."""
     for k, cell in enumerate(row):
         counts = [line.count(separator) for line in cell.split("\n")]
-        end, inner_counts = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
-        if len(row) < 3 or len(counts) < 2 or counts != [end, *inner_counts, k]:
+        n_after, inner_counts = len(row) - 1 - k, [len(row) - 1] * (len(counts) - 2)
+        if len(row) < 3 or len(counts) < 2 or counts != [n_after, *inner_counts, k]:
             continue
         reason = f"a quote joins lines {first_line} to {last_line} into one row"
         if " " in cell and separator != "\t":
@@ -200,9 +200,9 @@ _DECODER: Any = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
     """Parse JSON lines; return the values and the numbers of the lines that are not blank."""
     check_parts(text, source, "{", "[")
-    numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
+    numbered_lines = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     values = []
-    for k, line in numbered:
+    for k, line in numbered_lines:
         record = line.strip(" \t\r")
         try:
             value, end = _DECODER.scan_once(record, 0)
@@ -210,4 +210,4 @@ def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
             end = -1
         # The complete parser, which takes several times as long, reads all other lines.
         values.append(value if end == len(record) else parse_json(line, source, k))
-    return values, [k for k, _ in numbered]
+    return values, [k for k, _ in numbered_lines]

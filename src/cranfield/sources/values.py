@@ -162,9 +162,9 @@ class ValueKind:
     dtype: polars type of the column.
     problem: description of an invalid value in messages, such as `not a finite number`, or a
         function that returns it.
-    missing: returns True for invalid values that become null; by default all are refused.
-    exact: Python type and polars type of columns that are converted as a whole; None if values
-        are always converted one by one.
+    becomes_null: returns True for invalid values that become null; by default all are refused.
+    types: Python type and polars type of columns that are converted as a whole; None if
+        values are always converted one by one.
     prepare: converts the raw column before its values are read.
     reports_blanks: whether only `BLANKS` are removed around texts, with a warning; otherwise all
         white space is removed without a warning.
@@ -174,8 +174,8 @@ class ValueKind:
     read: Callable[[Any], Any]
     dtype: type[pl.DataType] = pl.String
     problem: str | Callable[[Any], str] = ""
-    missing: Callable[[Any], bool] = lambda cell: False
-    exact: tuple[type, type[pl.DataType]] | None = None
+    becomes_null: Callable[[Any], bool] = lambda cell: False
+    types: tuple[type, type[pl.DataType]] | None = None
     prepare: Callable[[Cells], Cells] | None = None
     reports_blanks: bool = True
     has_number_texts: bool = False
@@ -197,7 +197,7 @@ class ValueKind:
                 row = next(k for k, value in enumerate(values) if is_broken_text(value))
                 return pl.Series(name, [None] * len(values), self.dtype), row
         rows = series.is_null().arg_true()
-        bad_row = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
+        bad_row = next((int(row) for row in rows if not self.becomes_null(cells[int(row)])), None)
         return series.alias(name), bad_row
 
     def describe_invalid(self, name: str, cell: Any) -> str:
@@ -215,17 +215,17 @@ class ValueKind:
 
     def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column as a whole; return None if values must be converted one by one."""
-        if self.exact is None:
+        if self.types is None:
             return None
         if isinstance(cells, pl.Series):
             series = cells
         else:
-            python, exact = self.exact
-            types = {*map(type, cells)} - {type(None)}
-            if not types <= ({float, int} if python is float else {python}):
+            python_type, polars_type = self.types
+            cell_types = {*map(type, cells)} - {type(None)}
+            if not cell_types <= ({float, int} if python_type is float else {python_type}):
                 return None
             try:
-                series = pl.Series(cells, dtype=exact, strict=True)
+                series = pl.Series(cells, dtype=polars_type, strict=True)
             except (OverflowError, UnicodeError, TypeError, pl.exceptions.PolarsError):
                 return None
         if series.dtype in {pl.Categorical, pl.Enum}:
@@ -257,7 +257,7 @@ class ValueKind:
         return numbers.set(is_changed, None) if dtype.is_float() else numbers
 
 
-def _parse_grade(cell: Any) -> int | None:
+def _to_integer(cell: Any) -> int | None:
     if isinstance(cell, str):
         return parse_integral_number(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
@@ -290,17 +290,17 @@ def is_broken_text(cell: Any) -> bool:
 
 
 def accept_any(cell: Any) -> bool:
-    """Return True, so that every invalid value becomes null."""
+    """Return True: every invalid value becomes null."""
     return True
 
 
-ID = ValueKind(_parse_identifier, problem="not text or an integer", exact=(str, pl.String))
+ID = ValueKind(_parse_identifier, problem="not text or an integer", types=(str, pl.String))
 """The id of a document, topic or group; integers, also as floats, are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = ValueKind(_parse_identifier, missing=accept_any, exact=(str, pl.String))
+TAG = ValueKind(_parse_identifier, becomes_null=accept_any, types=(str, pl.String))
 """An id, or null for any other value."""
 
 
@@ -310,11 +310,11 @@ def _parse_label(cell: Any) -> str | None:
 
 
 LABEL = ValueKind(
-    _parse_label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False
+    _parse_label, problem="not text or a number", types=(str, pl.String), reports_blanks=False
 )
 """The required name of a topic, nugget or system: any single value, converted to text."""
 
-NAME = replace(LABEL, missing=is_absent)
+NAME = replace(LABEL, becomes_null=is_absent)
 """An optional name."""
 
 
@@ -354,11 +354,11 @@ def describe_invalid_number(cell: Any) -> str:
     return f"not a finite number{advice}"
 
 
-NUMBER = ValueKind(parse_number, pl.Float64, describe_invalid_number, exact=(float, pl.Float64))
+NUMBER = ValueKind(parse_number, pl.Float64, describe_invalid_number, types=(float, pl.Float64))
 
 
 def describe_invalid_integer(cell: Any) -> str:
-    """Describe an invalid integer, such as a grade, with advice."""
+    """Describe an invalid integer, with advice for grades."""
     number = parse_number(cell)
     is_decimal = number is not None and number % 1
     advice = ""
@@ -370,18 +370,18 @@ def describe_invalid_integer(cell: Any) -> str:
 
 
 GRADE = ValueKind(
-    _parse_grade,
+    _to_integer,
     pl.Int32,
     describe_invalid_integer,
-    exact=(int, pl.Int64),
+    types=(int, pl.Int64),
     prepare=convert_booleans,
 )
 
-INTEGER = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+INTEGER = ValueKind(_to_integer, pl.Int32, "not an integer (of 32 bits)", types=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
-GRADE_OR_NONE = replace(GRADE, missing=lambda cell: is_absent(cell, NO_GRADE))
+GRADE_OR_NONE = replace(GRADE, becomes_null=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = ValueKind(_parse_grade, pl.Int32, missing=accept_any, exact=(int, pl.Int64))
+RANK = ValueKind(_to_integer, pl.Int32, becomes_null=accept_any, types=(int, pl.Int64))
 """An integer, or null for any other value."""

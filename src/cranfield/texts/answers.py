@@ -52,7 +52,7 @@ from cranfield.texts.gold import (
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
 _LENGTH_MARK = "syslen="
-ANSWER_TEXT = replace(TEXT, missing=accept_any)
+ANSWER_TEXT = replace(TEXT, becomes_null=accept_any)
 
 ANSWERS = Schema(
     "table of answers",
@@ -64,7 +64,7 @@ ANSWERS = Schema(
         declare_optional("text", ANSWER_TEXT),
     ),
     noun="answers",
-    decisive=("status", "support", *ANSWER_COLUMNS),
+    decisive_kinds=("status", "support", *ANSWER_COLUMNS),
     lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
@@ -321,7 +321,7 @@ ASSIGNMENTS = Schema(
     noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
     default_format="jsonl",
-    decisive=(),
+    decisive_kinds=(),
 )
 
 

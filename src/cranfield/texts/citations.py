@@ -102,9 +102,9 @@ def _read_document(cell: Any) -> str | None:
 _CITED_DOCUMENT = replace(
     NAME,
     read=_read_document,
-    exact=None,
+    types=None,
     problem="not the id of one document; write a row with an id for each citation",
-    missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
+    becomes_null=lambda cell: NAME.becomes_null(cell) or str(cell).strip() == "[]",
 )
 
 _CITATIONS = Schema(
@@ -117,8 +117,8 @@ _CITATIONS = Schema(
     ),
     noun="citations",
     default_format="csv",
-    nested=_read_answers,
-    decisive=("status", *ANSWER_COLUMNS),
+    read_nested=_read_answers,
+    decisive_kinds=("status", *ANSWER_COLUMNS),
 )
 
 _SUPPORT = replace(
@@ -129,7 +129,7 @@ _SUPPORT = replace(
         *(FileColumn("citation", LABEL, "cited"), FileColumn("support", SUPPORT)),
     ),
     noun="support",
-    nested=None,
+    read_nested=None,
     suspicions={
         "has no support": pl.col("support").is_null(),
         "citation {citation} has more than one support label": is_repeated(

@@ -212,7 +212,7 @@ NUGGETS = Schema(
     noun="nuggets",
     lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
     tuples=_NTCIR_COLUMNS,
-    nested=_flatten_nuggets,
+    read_nested=_flatten_nuggets,
     suspicions={
         "expected importance or vital, got both": pl.col("importance").is_not_null()
         & pl.col("vital").is_not_null(),

@@ -88,20 +88,20 @@ def _list_texts(value: Any) -> list[Any]:
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
+    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, becomes_null=is_absent), "system text"), SYSTEM),
     noun="summaries",
     default_format="csv",
-    mapping=_convert_texts,
-    nested=_convert_alce,
+    read_mapping=_convert_texts,
+    read_nested=_convert_alce,
     suspicions=suspect_unnamed("system"),
-    decisive=("status", "replicate"),
+    decisive_kinds=("status", "replicate"),
 )
 _REFERENCES = replace(
     _TEXTS,
     columns=(_TEXT_TOPIC, FileColumn("text", TEXT, "reference text"), SYSTEM),
     noun="references",
-    mapping=_convert_references,
-    decisive=("status",),
+    read_mapping=_convert_references,
+    decisive_kinds=("status",),
 )
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")

@@ -152,7 +152,7 @@ def test_a_pack_is_made_whole_or_not_at_all(opened: OpenedCampaign, tmp_path: Pa
     (opened.folder / "topics" / "adhoc.xml").write_text('<ts>\n<topic number="1"/>\n</ts>')
     place.mkdir()
     (place / "mine").write_text("x")
-    with pytest.raises(cf.PolicyError, match="already exists and is not empty"):
+    with pytest.raises(cf.PolicyError, match="already exists and is not an empty folder"):
         pack(OpenedCampaign(opened.folder), place)
     assert contents(place) == {"mine": b"x"}
 

@@ -126,7 +126,7 @@ def test_tables_of_pandas_and_mlflow(table: dict[str, Any], tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"columns": ["q", "a"], "data": [["q1"]]}, "a value per name in rows of 'data'"),
+        ({"columns": ["q", "a"], "data": [["q1"]]}, "row 1 of 'data': expected a list of 2 values"),
         (
             {"testCases": [{"name": "c1", "metricsData": [{"name": "F", "score": 1}]}]},
             "nested values: an object with 'testCases', .* write a table with columns topic, sys",

@@ -180,10 +180,10 @@ class Comparison(Reader):
         pairs = systems - 1 if found[2] else systems * (systems - 1) // 2
         assert number(found[5]) == pairs == len(self.one)
 
-    @matches(r"For judging, .*\.")
+    @matches(r"In the evaluation, .*\.")
     def see_policies(self, found: re.Match[str]) -> None:
         names = {text: name for name, texts in JUDGING_POLICIES.items() for text in texts.values()}
-        for told in found[0].removeprefix("For judging, ")[:-1].split("; "):
+        for told in found[0].removeprefix("In the evaluation, ")[:-1].split("; "):
             name = names[told]
             assert JUDGING_POLICIES[name][self.one.scores.settings[name]] == told
 
@@ -560,7 +560,7 @@ def test_several_measures_together(evaluation: Any) -> None:
         "AP and nDCG@10 are declared ordinal, but this test assumes an interval scale; results may"
         " change if scores are rescaled (Ferrante, Ferro and Fuhr 2021)." in told
     )
-    assert "For judging, documents with equal scores are in descending order" in told
+    assert "In the evaluation, documents with equal scores are in descending order" in told
     star = joint.pvalues <= joint.alpha
     some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())
     assert f"Of 15 pairs, {some} differ significantly by some measure, {every} in the same" in told

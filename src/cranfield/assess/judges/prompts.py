@@ -79,7 +79,7 @@ _NO_TEXT_PROBLEM = "not text or a number; write the content of the message to a 
 _ANSWER = ValueKind(
     _read_answer,
     problem=_NO_TEXT_PROBLEM,
-    missing=lambda cell: cell is None,
+    becomes_null=lambda cell: cell is None,
     prepare=_extract_texts,
 )
 """Text of an answer, null if the model refused; a response with several answers is an error."""
@@ -127,7 +127,7 @@ ANSWERS = Schema(
     (_PROMPT_ID, schemas.FileColumn("text", _ANSWER, "text of an answer")),
     noun="the answers",
     default_format="jsonl",
-    decisive=(),
+    decisive_kinds=(),
     is_selected=True,
 )
 
@@ -140,7 +140,7 @@ def _read_texts(
         (schemas.FileColumn("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
         lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
-        mapping=make_pair_reader("id", "text"),
+        read_mapping=make_pair_reader("id", "text"),
         is_selected=True,
     )
     columns = read_columns(data, schema)

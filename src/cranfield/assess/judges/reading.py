@@ -43,7 +43,7 @@ _LABELS = replace(
     kind="label set",
     noun="labels",
     columns=(*QRELS.columns[:3], declare_optional("result_status", _STATUS)),
-    decisive=("status", "outcome", "judge", "assessor", "measure", "criterion"),
+    decisive_kinds=("status", "outcome", "judge", "assessor", "measure", "criterion"),
 )
 _IDS = {fold_name(name) for column in _LABELS.columns[:2] for name in column.names}
 

@@ -75,15 +75,15 @@ LABELS = Schema(
         FileColumn("worker", ID),
         FileColumn("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         declare_optional("order", NUMBER, "order"),
-        declare_optional("stratum", replace(ID, missing=is_absent)),
+        declare_optional("stratum", replace(ID, becomes_null=is_absent)),
     ),
     noun="labels",
-    decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
+    decisive_kinds=("status", "outcome", "count", "weight", "measure", "criterion"),
     tuples=("topic", "doc", "worker", "grade", "order"),
     hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
     " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
     " labels of each document in a column worker",
-    nested=read_export,
+    read_nested=read_export,
 )
 
 WORKER_JUDGMENTS = replace(
@@ -91,7 +91,7 @@ WORKER_JUDGMENTS = replace(
     kind="table of judgments",
     noun="judgments",
     columns=tuple(column for column in LABELS.columns if column.name != "worker"),
-    decisive=(*LABELS.decisive, "judge", "assessor"),
+    decisive_kinds=(*LABELS.decisive_kinds, "judge", "assessor"),
     tuples=("topic", "doc", "grade"),
     hint="; use columns={{'{name}': ...}} if its name is unusual",
 )
@@ -563,7 +563,7 @@ _GOLD_ITEMS = make_line_schema(
     "table of gold grades",
     FileColumn("doc", DOC.kind, "doc"),
     FileColumn("grade", GRADE, "judgment"),
-    mapping=make_pair_reader("doc", "grade"),
+    read_mapping=make_pair_reader("doc", "grade"),
 )
 
 

@@ -192,12 +192,12 @@ class _EntryReader:
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
-        score_kind = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_SCORE))
+        score_kind = replace(NUMBER, becomes_null=lambda cell: is_absent(cell, NO_SCORE))
         kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
             FileColumn(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
-        schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
+        schema = replace(_LEADERBOARD, columns=columns, decisive_kinds=(), is_selected=True)
         table = source.make_table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blanks = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
@@ -271,7 +271,7 @@ _FLAGS = frozenset({"true", "false", "yes", "no"})
 
 def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
-    schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
+    schema = replace(_LEADERBOARD, decisive_kinds=("status", "split", "measure"), is_selected=True)
     unused_columns = []
     *_, decisive_indices = schema.find_unused(table.names, used_indices)
     for k in (k for k in range(len(table.names)) if k not in used_indices):

@@ -55,7 +55,7 @@ def _to_text(cell: Any) -> str | None:
     return None if is_absent(cell, NO_GRADE) else str(convert_whole_float(cell)).strip()
 
 
-GRADE_TEXT = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
+GRADE_TEXT = ValueKind(_to_text, becomes_null=lambda cell: is_absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
 
 _NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")

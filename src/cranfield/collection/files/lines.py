@@ -266,7 +266,7 @@ def _convert_letor(source: Source) -> Source:
             reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text"
             raise InputError(reason, source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
-    return replace(source, remaining=iter([b"\n".join(lines)]))
+    return replace(source, chunks=iter([b"\n".join(lines)]))
 
 
 def _detect_head_layout(
@@ -334,7 +334,7 @@ def read_head(source: Source, removes_quotes: bool = False) -> tuple[Source, byt
     head = next(chunks, b"")
     while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
-    source = replace(source, remaining=chain([head] if head else [], chunks))
+    source = replace(source, chunks=chain([head] if head else [], chunks))
     return _remove_quotes(source, head) if removes_quotes else (source, head)
 
 
@@ -354,7 +354,7 @@ def _remove_quotes(source: Source, head: bytes) -> tuple[Source, bytes]:
                 raise InputError(f"{reason} (in R, quote = FALSE)", source=source.name)
             yield text
 
-    return replace(source, remaining=iterate_chunks()), _QUOTED.sub(rb"\1", head)
+    return replace(source, chunks=iterate_chunks()), _QUOTED.sub(rb"\1", head)
 
 
 def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
@@ -366,7 +366,7 @@ def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
         return unread_source, location
     chunks = unread_source.iterate_chunks()
     next(chunks)
-    return replace(source, remaining=chain([header.blank_out(head)], chunks)), location
+    return replace(source, chunks=chain([header.blank_out(head)], chunks)), location
 
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")

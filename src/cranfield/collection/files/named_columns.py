@@ -240,9 +240,9 @@ RUN = Schema(
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
-    mapping=partial(_convert_topics, "score"),
-    nested=partial(convert_nested, "run"),
-    decisive=("status", "outcome"),
+    read_mapping=partial(_convert_topics, "score"),
+    read_nested=partial(convert_nested, "run"),
+    decisive_kinds=("status", "outcome"),
 )
 
 RANKS = Schema("run", (TOPIC, DOC, FileColumn("rank", INTEGER), SYSTEM), noun="a run")
@@ -274,9 +274,9 @@ QRELS = _JudgmentSchema(
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
     hint=_HINT,
-    decisive=("status", "outcome", "measure", "criterion"),
-    mapping=partial(_convert_topics, "grade"),
-    nested=partial(convert_nested, "qrels"),
+    decisive_kinds=("status", "outcome", "measure", "criterion"),
+    read_mapping=partial(_convert_topics, "grade"),
+    read_nested=partial(convert_nested, "qrels"),
 )
 
 SCHEMAS = {"run": RUN, "qrels": QRELS}

@@ -75,7 +75,7 @@ EXCLUSION_SCHEMA = make_line_schema(
     "table of excluded documents",
     FileColumn("topic", ID),
     FileColumn("doc", ID),
-    mapping=_convert_pairs,
+    read_mapping=_convert_pairs,
 )
 
 

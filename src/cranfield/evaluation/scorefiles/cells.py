@@ -39,7 +39,7 @@ SCORES = Schema(
         declare_optional("replicate", LABEL),
         declare_optional("score", NUMBER, "value"),
     ),
-    decisive=("status", "outcome", "weight", "unit of measurement"),
+    decisive_kinds=("status", "outcome", "weight", "unit of measurement"),
 )
 
 

@@ -26,7 +26,7 @@ DECAYS = ("linear", "exponential")
 """Names of the functions by which gains decay with the amount of text read."""
 
 # Unlike in other tables of texts, every row must have a length and a gain.
-_AMOUNT = replace(AMOUNT, missing=lambda cell: False)
+_AMOUNT = replace(AMOUNT, becomes_null=lambda cell: False)
 
 _TRAILTEXTS = Schema(
     "table of trailtexts",

@@ -116,7 +116,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
         if last_texts and fold_name(last_texts[0]) in TOTALS and table.texts(column).n_unique() > 1:
             raise table.make_totals_error(last_texts[0])
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
-    schema = replace(table.schema, decisive=kinds_of_totals)
+    schema = replace(table.schema, decisive_kinds=kinds_of_totals)
     divisors = {table.positions[name] for name in denominators}
     *_, kinds = schema.find_unused(table.names, {*table.positions.values()} - divisors)
     # Schemas of logs read `impression` as the id of a page; in a table of units it is a count.
@@ -293,7 +293,7 @@ _EXACT_TIMES = {*map(fold_name, " ".join(USUAL_NAMES["time"]).split())}
 
 def note_users_of_rows(table: UnitTable, unit: str | None) -> Iterator[str]:
     """Note users with several units in one variant, in a table whose unit was set."""
-    schema = replace(table.schema, decisive=("user",))
+    schema = replace(table.schema, decisive_kinds=("user",))
     for column in schema.find_unused(table.names, table.positions.values())[2]:
         users, variants = table.texts(column), table.texts(table.variant)
         units = table.texts(table.positions[unit]) if unit else pl.Series(range(len(users)))

@@ -75,18 +75,20 @@ def _read_number(cell: Any) -> float | None:
     return parse_number(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_UNIT_KIND = replace(ID, missing=is_absent)
-_METRIC_KIND = replace(NUMBER, read=_read_number, missing=lambda cell: is_absent(cell, NO_SCORE))
+_UNIT_KIND = replace(ID, becomes_null=is_absent)
+_METRIC_KIND = replace(
+    NUMBER, read=_read_number, becomes_null=lambda cell: is_absent(cell, NO_SCORE)
+)
 _LABEL_KIND = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
     problem="not text, an integer or a boolean",
-    missing=is_absent,
+    becomes_null=is_absent,
 )
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = ValueKind(
-    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", missing=is_absent
+    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", becomes_null=is_absent
 )
 
 
@@ -232,11 +234,12 @@ def _read_table(
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
     unit_columns = [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
-    decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
-    decisive += () if unit == ROW else ("weight", "assignment weight")
+    decisive_kinds: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
+    decisive_kinds += () if unit == ROW else ("weight", "assignment weight")
     file_columns = [FileColumn(name, kinds[name], None) for name in kinds if name != unit]
-    schema = Schema("table of units", (*file_columns, *unit_columns), mapping=read_mapping_columns)
-    schema = replace(schema, is_selected=True, decisive=decisive)
+    schema_columns = (*file_columns, *unit_columns)
+    schema = Schema("table of units", schema_columns, read_mapping=read_mapping_columns)
+    schema = replace(schema, is_selected=True, decisive_kinds=decisive_kinds)
     columns = read_columns(data, schema)
     spellings = [*map(fold_name, columns.names)]
     if missing_names := [name for name in kinds if fold_name(name) not in spellings]:

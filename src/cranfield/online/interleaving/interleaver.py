@@ -358,7 +358,7 @@ _PAGES = Schema(
     formats=TABLE_FORMATS,
     default_format="csv",
     tuples=("page", "query"),
-    decisive=("status", "count", "weight"),
+    decisive_kinds=("status", "count", "weight"),
 )
 
 _TEXTS = dict.fromkeys(("page", "query", "method"), pl.String)

@@ -263,7 +263,7 @@ def compare_pairs(
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))
 
 
-_LABEL = replace(LABEL, missing=accept_any)
+_LABEL = replace(LABEL, becomes_null=accept_any)
 _TOPIC = schemas.FileColumn("topic", LABEL, "topic of a vote")
 _PAIR = (_TOPIC, *(schemas.FileColumn(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(
@@ -275,14 +275,14 @@ PREFERENCES = Schema(
     ),
     noun="preferences",
     default_format="csv",
-    decisive=("status", "measure", "criterion"),
+    decisive_kinds=("status", "measure", "criterion"),
     tuples=("topic", "first", "second", "preferred", "assessor"),
 )
 _VOTES = replace(
     PREFERENCES,
     columns=(*PREFERENCES.columns[:4], declare_optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
-    decisive=(*PREFERENCES.decisive, "weight", "count", "votes"),
+    decisive_kinds=(*PREFERENCES.decisive_kinds, "weight", "count", "votes"),
 )
 
 PREFERENCE_WORDS = {
@@ -313,7 +313,7 @@ def read_votes(data: Any, schema: Schema) -> Table:
         for name in ("first", "second", "preferred")
     )
     if any(PREFERENCE_WORDS.get(label.lower()) for label in labels - first - second):
-        schema = replace(schema, decisive=(*schema.decisive, "presentation order"))
+        schema = replace(schema, decisive_kinds=(*schema.decisive_kinds, "presentation order"))
     return columns.make_table(schema)
 
 

@@ -328,8 +328,8 @@ TIME = replace(
 
 
 def _make_schema(kind: str, *columns: FileColumn, more_decisive: tuple[str, ...] = ()) -> Schema:
-    decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
-    return Schema(kind, columns, mapping=read_mapping_columns, decisive=decisive)
+    decisive_kinds = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
+    return Schema(kind, columns, read_mapping=read_mapping_columns, decisive_kinds=decisive_kinds)
 
 
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT}

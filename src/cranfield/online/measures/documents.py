@@ -31,8 +31,8 @@ _TOTALS = Schema(
         FileColumn("doc", ID, "doc of totals"),
         *(FileColumn(name, kind) for name, kind in _KINDS.items()),
     ),
-    mapping=read_mapping_columns,
-    decisive=("status", "weight"),
+    read_mapping=read_mapping_columns,
+    decisive_kinds=("status", "weight"),
 )
 
 

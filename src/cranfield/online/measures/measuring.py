@@ -237,11 +237,11 @@ GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to gr
 FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
 
 
-_LABEL = replace(ID, read=lambda x: None if is_absent(x, NO_GRADE) else ID.read(x), exact=None)
+_LABEL = replace(ID, read=lambda x: None if is_absent(x, NO_GRADE) else ID.read(x), types=None)
 LABELS = make_line_schema(
     "table of labels of pages",
     *(FileColumn("page", ID), FileColumn("label", _LABEL)),
-    mapping=make_pair_reader("page", "label"),
+    read_mapping=make_pair_reader("page", "label"),
 )
 
 Log = QueryLog | Mapping[str, Any] | LogTables

@@ -268,7 +268,7 @@ class PolicyValue(Result):
         return [f"{self.estimator}: {self.estimate:.6g}, {size}", *weights, intervals]
 
 
-_POSITION = replace(RANK, problem="not an integer", missing=is_absent)
+_POSITION = replace(RANK, problem="not an integer", becomes_null=is_absent)
 _REWARD = replace(NUMBER, prepare=partial(convert_booleans, noun=""))  # Numbers or booleans
 
 ACTIONS = Schema(
@@ -287,8 +287,8 @@ ACTIONS = Schema(
         declare_optional("expected", NUMBER),
         declare_optional("anywhere", NUMBER),
     ),
-    mapping=read_mapping_columns,
-    decisive=("count", "weight"),
+    read_mapping=read_mapping_columns,
+    decisive_kinds=("count", "weight"),
 )
 
 POLICY = Schema(
@@ -299,7 +299,7 @@ POLICY = Schema(
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),
-    mapping=read_mapping_columns,
+    read_mapping=read_mapping_columns,
 )
 
 _PROBABILITY_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities

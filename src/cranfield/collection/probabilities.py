@@ -94,8 +94,7 @@ class Probabilities(FrameMixin):
         if is_outside.any():
             row = int(is_outside.any(axis=1).argmax())
             value = self.values[row][is_outside[row]][-1]
-            advice = "for graded relevance, use one column of probabilities per grade: p0, p1, ..."
-            self._refuse_row(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
+            self._refuse_row(row, f"a probability must be from 0 to 1, got {value:g}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)
         if deviations.max() > _ROUNDING:
@@ -117,8 +116,8 @@ class Probabilities(FrameMixin):
     def draw(self, block: int, seed: int) -> Ints:
         """Draw a block of independent grades; shape (`DRAWS_PER_BLOCK`, judgments).
 
-        The grades of a topic depend only on the seed, the number of the block, and the ids of the
-        topic and its documents.
+        The random numbers of a topic depend only on the seed, the number of the block, and the ids
+        of the topic and its documents.
         """
         bounds = np.cumsum(self.values[:, :-1], axis=1)
         levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
@@ -187,12 +186,12 @@ def read_probabilities(data: Any) -> Probabilities:
     if isinstance(data, Probabilities):
         return data
     if isinstance(data, Qrels):
-        flat = data.merge_subtopics()
-        clipped_grades = np.maximum(flat.grades, 0).astype(np.int64)
+        merged = data.merge_subtopics()
+        clipped_grades = np.maximum(merged.grades, 0).astype(np.int64)
         grades = np.union1d([0, 1], clipped_grades)
         values = (clipped_grades[:, None] == grades).astype(np.float64)
-        ids = flat.topics, flat.codes.astype(np.int64), flat.docs
-        return Probabilities(*ids, grades, values, flat.origin)
+        ids = merged.topics, merged.codes.astype(np.int64), merged.docs
+        return Probabilities(*ids, grades, values, merged.origin)
     columns = read_columns(data, PROBABILITIES)
     names = [str(name) for name in columns.names]
     grade_names = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))

@@ -153,7 +153,7 @@ class Runs(Sequence[Run]):
         return {name: value for name, value in settings.items() if value}
 
     def get_stem(self, index: int) -> str | None:
-        """Return the stem of the file, as :func:`find_stems` does; None without one or if named."""
+        """Return the stem of the file, as :func:`find_stems` does; None if named or without a file."""
         return self._stems[index]
 
     @cached_property
@@ -391,8 +391,8 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
-_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
-_OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
+_HIDDEN_OR_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
+_NOT_A_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
 """Names of files in folders of runs that are neither runs nor metadata."""
 
 
@@ -400,12 +400,14 @@ def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str
     """Return files that may be runs; warn of others except metadata and, in folders, READMEs."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
-        name for name in names.values() if _OTHER.fullmatch(name) and not _METADATA.fullmatch(name)
+        name
+        for name in names.values()
+        if _NOT_A_RUN.fullmatch(name) and not _HIDDEN_OR_METADATA.fullmatch(name)
     ]
     runs = [
         file
         for file in files
-        if names[file] not in other_files and not _METADATA.fullmatch(names[file])
+        if names[file] not in other_files and not _HIDDEN_OR_METADATA.fullmatch(names[file])
     ]
     if not runs and is_explicit:
         return list(files)
@@ -493,8 +495,8 @@ def list_run_files(path: str) -> Iterator[str]:
             raise InputError(f"expected runs in the folder, got none{hint}", source=path)
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
-            listed = list_some((quote(folder.name) for folder in folders), 3)
-            warn(f"skipped folders in {quote(path)}: {listed}")
+            names = list_some((quote(folder.name) for folder in folders), 3)
+            warn(f"skipped folders in {quote(path)}: {names}")
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]

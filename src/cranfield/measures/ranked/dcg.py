@@ -229,5 +229,5 @@ class BinaryGain(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        total = hits.total(1.0 / np.log2(2 + hits.rank - hits.seen))
+        total = hits.total(1.0 / np.log2(2 + hits.rank - hits.row_numbers))
         return divide(total, judged.recall_base(self.rel))

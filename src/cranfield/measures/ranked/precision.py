@@ -354,4 +354,4 @@ class WeightedReciprocalRank(RelevanceMeasure):
         if self.betas is None:
             max_grade = find_max_grade(judged, self.max_grade, str(self))
         values = self.score_rank(hits.rank, hits.grade, max_grade)
-        return hits.total(np.where(hits.seen == 1, values, 0.0))
+        return hits.total(np.where(hits.row_numbers == 1, values, 0.0))

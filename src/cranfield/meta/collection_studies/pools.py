@@ -119,7 +119,7 @@ def find_judged_depths(runs: JudgedRuns) -> Ints:
     """Find the largest d such that a system's top d are judged: the largest int64 if all are."""
     rows = runs.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
-    judged_prefix = rows.where(rows.seen == rows.rank).count
+    judged_prefix = rows.where(rows.row_numbers == rows.rank).n_rows
     # Rankings whose documents are all judged do not limit the depth.
     max_depth = np.iinfo(np.int64).max
     depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth)

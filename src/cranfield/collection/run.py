@@ -175,7 +175,7 @@ class Run(ReadPairs):
         return self._select(rows, docs=docs[rows], n_chunks=len(self), **values)
 
     def warn_of_missing_ranks(self) -> None:
-        """Warn of missing ranks, unless the scores are negated ranks, or rows have chunks or no rank."""
+        """Warn of missing ranks, except with chunks, invalid ranks, or negated ranks as scores."""
         ranks = None if self.n_chunks or self.is_unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)

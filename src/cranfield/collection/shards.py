@@ -571,8 +571,8 @@ def _split_qrels(
             n_documents = qrels.docs.gather(np.flatnonzero(is_relevant)).n_unique()
             documents = inflect(n_documents, "document")
             raise CranfieldError(
-                f"shard {quote(sharding.labels[empty_shards[0]])} has no relevant document of any topic"
-                f" ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
+                f"shard {quote(sharding.labels[empty_shards[0]])} has no relevant document of any"
+                f" topic ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
     parts = tuple(qrels.restrict(shard == k) for k in range(n_shards))

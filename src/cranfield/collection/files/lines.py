@@ -202,7 +202,7 @@ _HEAD_LINES = 3
 """Number of lines with text from which the layout is detected."""
 
 _SMALL_HEAD = 1 << 10
-"""Number of bytes to which a head with fewer than `_HEAD_LINES` lines grows; chunks of a stream may be small."""
+"""Number of bytes to which a head of fewer than `_HEAD_LINES` lines grows; chunks may be small."""
 
 
 def detect_layout(

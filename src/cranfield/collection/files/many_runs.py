@@ -153,7 +153,7 @@ class Runs(Sequence[Run]):
         return {name: value for name, value in settings.items() if value}
 
     def get_stem(self, index: int) -> str | None:
-        """Return the stem of the file, as :func:`find_stems` does; None if named or without a file."""
+        """Return the stem of the file by :func:`find_stems`; None for a named run or no file."""
         return self._stems[index]
 
     @cached_property

@@ -49,8 +49,7 @@ _PUBMED = re.compile(
 
 _STATES = {
     "failed": "the search failed, so there is no ranking",
-    "partial": "the results are partial: the search timed out or was terminated early, or a part of the index"
-    " failed",
+    "partial": "the results are partial: the search ended early, or a part of the index failed",
     "later": "the first results are missing, so those of a later page are ranked from 1",
 }
 """Warnings about responses of search engines, by their state."""

@@ -436,8 +436,8 @@ def judge(
             topics_text = list_some(map(quote, missing_topics), 3)
             warn(
                 f"aspect {name} has no judgments for {len(missing_topics)} of"
-                f" {inflect(len(judged.topics), 'topic')} ({topics_text}); their documents have grade 0"
-                " on this aspect"
+                f" {inflect(len(judged.topics), 'topic')} ({topics_text}); their documents have"
+                " grade 0 on this aspect"
             )
     return judged.condense() if policy.unjudged == "condensed" else judged
 
@@ -509,7 +509,7 @@ class _RunJudge:
 
 
 def _share_side_data(judged: JudgedRuns, aspect_runs: JudgedRuns) -> JudgedRuns:
-    """Return `aspect_runs` with the cells, lengths and groups, which are the same on all aspects."""
+    """Return `aspect_runs` with the cells, lengths and groups, which all aspects share."""
     relevance, groups = judged.side_data, aspect_runs.side_data.groups
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)

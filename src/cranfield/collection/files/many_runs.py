@@ -495,8 +495,8 @@ def list_run_files(path: str) -> Iterator[str]:
             raise InputError(f"expected runs in the folder, got none{hint}", source=path)
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
-            names = list_some((quote(folder.name) for folder in folders), 3)
-            warn(f"skipped folders in {quote(path)}: {names}")
+            folders_text = list_some((quote(folder.name) for folder in folders), 3)
+            warn(f"skipped folders in {quote(path)}: {folders_text}")
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]

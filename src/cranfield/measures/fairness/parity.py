@@ -151,7 +151,7 @@ class _PrefixParityMeasure(
         depth = min(self.cutoff or 10**9, int(n.max(initial=0)))
         total = np.zeros(view.shape)
         for i in range(self.step, depth + 1, self.step):
-            x = rows.where(rows.rank <= i).count
+            x = rows.where(rows.rank <= i).n_rows
             total += np.where(i <= n, self.compute_distances(x, i, n, s) / np.log2(i), 0.0)
         if self.normalised:
             pairs, pair_index = np.unique(

@@ -192,7 +192,7 @@ class PPlusMeasure(_BlendedMeasure):
         hits = self._select_hits(judged)
         is_counted = hits.rank <= self._find_first_best_rank(hits)
         ratios = np.where(is_counted, self._blend_hits(judged, hits), 0.0)
-        return divide(hits.total(ratios), hits.where(is_counted).count)
+        return divide(hits.total(ratios), hits.where(is_counted).n_rows)
 
 
 @measure(

@@ -162,7 +162,7 @@ def is_pooled(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Bools:
 def count_unjudged(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Ints:
     """Count the unjudged documents within the pool depth of each contributing run."""
     rows = runs.documents
-    n_judged = rows.where(is_pooled(runs, is_contributor, depth)).count.sum(axis=0)
+    n_judged = rows.where(is_pooled(runs, is_contributor, depth)).n_rows.sum(axis=0)
     n_pooled = np.minimum(count_retrieved(runs), depth).sum(axis=0) * is_contributor
     return np.asarray(n_pooled - n_judged)
 
@@ -180,7 +180,7 @@ def count_judged(
     """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
     n_retrieved = top_runs.n_retrieved.sum(axis=0)
-    n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
+    n_unjudged = n_retrieved - top_runs.judged().n_rows.sum(axis=0)
     proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
     n_lacking = None if depth is None else int(count_unjudged(runs, is_contributor, depth).sum())
     return {

@@ -84,7 +84,8 @@ class Swaps(Study):
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped in"
-                " every bin; null if even the largest differences are swapped more often or not compared.",
+                " every bin; null if even the largest differences are swapped more often or not"
+                " compared.",
                 decimals=2,
             ),
             "proportion": Column(

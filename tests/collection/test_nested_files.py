@@ -59,6 +59,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "some.jsonl": ({"qid": "q1", "hits": [HITS[0], {"docid": "d2"}]}, "1 of 2 documents"),
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
+    "lists.jsonl": ({"qid": "q1", "docids": ["a", ["b"]]}, "all ids, got list, str"),
     "details.json": (
         {"metric_score": 1, "details": {"q1": {"hits": HITS}}},
         "expected 'hits' in 'details' to be a list",

@@ -49,9 +49,9 @@ def _read_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
 
 
 _PROBABILITY = FileColumn("probability", NUMBER)
-_DUPLICATES = {
-    "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
-}
+_IS_DUPLICATE = pl.struct("topic", "doc").is_duplicated()
+_DUPLICATES = {"document {doc} occurs more than once in a topic": _IS_DUPLICATE}
+_IS_INVALID = ~pl.col("probability").is_between(0, 1)
 PROBABILITIES = make_line_schema(
     "table of probabilities of relevance",
     TOPIC,
@@ -61,9 +61,7 @@ PROBABILITIES = make_line_schema(
     suspicions={
         **_DUPLICATES,
         "probability of document {doc} must be from 0 to 1, got {probability:g}; for graded"
-        " relevance, use one column of probabilities per grade: p0, p1, ...": ~pl.col(
-            "probability"
-        ).is_between(0, 1),
+        " relevance, use one column of probabilities per grade: p0, p1, ...": _IS_INVALID,
     },
 )
 
@@ -208,8 +206,7 @@ def read_probabilities(data: Any) -> Probabilities:
             reason = f"expected a column probability, or {', '.join(grade_names)}, got both"
             raise InputError(reason, source=columns.source)
         grade_columns = (FileColumn(name, NUMBER, None) for name in grade_names)
-        columns_of_grades = (TOPIC, DOC, *grade_columns)
-        schema = replace(schema, columns=columns_of_grades, suspicions=_DUPLICATES)
+        schema = replace(schema, columns=(TOPIC, DOC, *grade_columns), suspicions=_DUPLICATES)
     frame = columns.make_table(schema).frame
     if grade_names:
         grades = np.array([int(name[1:]) for name in grade_names])

@@ -508,10 +508,8 @@ def judge_shards(
             for k, judgments in enumerate(split.qrels)
         )
         n_lost = [by_sharding[s][1] for _, by_sharding in results]
-        n_lost_by_system = dict(zip(names, n_lost, strict=True))
-        judged_shards.append(
-            JudgedShards(split.sharding, shards, n_lost_by_system, split.n_unmapped, rel)
-        )
+        lost = dict(zip(names, n_lost, strict=True))
+        judged_shards.append(JudgedShards(split.sharding, shards, lost, split.n_unmapped, rel))
         for _, by_sharding in results:
             # Free the memory: otherwise the results of each partition would be stored twice.
             by_sharding[s][0].clear()

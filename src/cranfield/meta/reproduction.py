@@ -466,9 +466,7 @@ def _compare_scores(
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
     if unshared_measures := original_scores.keys() ^ other_scores.keys():
-        measure = next(
-            name for name in [*original_scores, *other_scores] if name in unshared_measures
-        )
+        measure = next(m for m in [*original_scores, *other_scores] if m in unshared_measures)
         raise PolicyError(
             "expected the same measures for original and other scores, got"
             f" {quote(measure)} on only one side"

@@ -261,13 +261,10 @@ def _convert_letor(source: Source) -> Source:
     """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
     for number, line in iterate_text_lines(b"\n".join(lines)):
-        match = _LETOR.match(line.decode("utf-8", "replace"))
-        if match is None:
-            reason = (
-                "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text, got"
-                f" {quote(line.decode('utf-8', 'replace'))}"
-            )
-            raise InputError(reason, source=source.name, line=number)
+        text = line.decode("utf-8", "replace")
+        if (match := _LETOR.match(text)) is None:
+            reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text, got"
+            raise InputError(f"{reason} {quote(text)}", source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
     return replace(source, remaining=iter([b"\n".join(lines)]))
 
@@ -423,10 +420,8 @@ def has_tab_columns(text: bytes, width: int) -> bool:
     if data.size and data[-1] != ord("\n"):
         ends = np.append(ends, data.size)
     widths = np.diff(np.searchsorted(np.flatnonzero(data == ord("\t")), ends), prepend=0) + 1
-    irregular_patterns = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
-    return bool((widths == width).all()) and not any(
-        pattern in text for pattern in irregular_patterns
-    )
+    patterns = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
+    return bool((widths == width).all()) and not any(pattern in text for pattern in patterns)
 
 
 def _collapse_blanks(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
@@ -648,10 +643,8 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
         return by_blanks
     if "" not in by_tabs[:width]:
         return by_tabs
-    number_positions = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
-    if len(by_tabs) == width == len(by_blanks) and all(
-        is_number(by_tabs[k]) for k in number_positions
-    ):
+    positions = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
+    if len(by_tabs) == width == len(by_blanks) and all(is_number(by_tabs[k]) for k in positions):
         raise InputError(
             f"expected {width} columns, got {width} between tabs (one of them empty) and also"
             f" {width} between blanks; set separator='tab' or separator='blank'"
@@ -687,13 +680,11 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
 def _detect_judgment_format(fields: list[str]) -> str | None:
     """Return the format of sampled judgments whose columns have the types of the fields."""
     for form, columns in JUDGMENT_FORMATS.items():
-        typed_fields = [*zip(fields, columns.values(), strict=False)]
+        pairs = [*zip(fields, columns.values(), strict=False)]
         if (
             len(fields) == len(columns)
-            and all(is_number(field) for field, dtype in typed_fields if dtype is float)
-            and all(
-                parse_integer(field) is not None for field, dtype in typed_fields if dtype is int
-            )
+            and all(is_number(field) for field, dtype in pairs if dtype is float)
+            and all(parse_integer(field) is not None for field, dtype in pairs if dtype is int)
         ):
             return form
     return None

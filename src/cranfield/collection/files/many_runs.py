@@ -391,8 +391,8 @@ def _is_row(item: Any) -> bool:
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
-_HIDDEN_OR_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
-_NOT_A_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
+_METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
+_OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
 """Names of files in folders of runs that are neither runs nor metadata."""
 
 
@@ -400,14 +400,12 @@ def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str
     """Return files that may be runs; warn of others except metadata and, in folders, READMEs."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
-        name
-        for name in names.values()
-        if _NOT_A_RUN.fullmatch(name) and not _HIDDEN_OR_METADATA.fullmatch(name)
+        name for name in names.values() if _OTHER.fullmatch(name) and not _METADATA.fullmatch(name)
     ]
     runs = [
         file
         for file in files
-        if names[file] not in other_files and not _HIDDEN_OR_METADATA.fullmatch(names[file])
+        if names[file] not in other_files and not _METADATA.fullmatch(names[file])
     ]
     if not runs and is_explicit:
         return list(files)

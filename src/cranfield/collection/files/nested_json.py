@@ -194,10 +194,8 @@ def _read_rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
             raise InputError("expected a run, got a list of judgments")
         return _read_record_rankings(records)
     if key == "details":
-        failed_rankings = [
-            _Ranking(topic, (), state="failed") for topic in data.get("failures") or ()
-        ]
-        return chain(failed_rankings, _read_response_rankings(data[key], kind, source))
+        failures = [_Ranking(topic, (), state="failed") for topic in data.get("failures") or ()]
+        return chain(failures, _read_response_rankings(data[key], kind, source))
     if key == "requests":
         return _read_request_rankings(data[key], kind)
     if key == "questions":

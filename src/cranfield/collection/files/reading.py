@@ -238,9 +238,7 @@ def _warn_of_unjudged(data: Any) -> None:
     """Warn of topics of a mapping without documents, which judgments cannot represent."""
     if not isinstance(data, Mapping):
         return
-    empty_topics = [
-        topic for topic, docs in data.items() if isinstance(docs, Sized) and not len(docs)
-    ]
+    empty_topics = [t for t, docs in data.items() if isinstance(docs, Sized) and not len(docs)]
     if empty_topics:
         has, are = ("has", "is") if len(empty_topics) == 1 else ("have", "are")
         warn(
@@ -775,10 +773,7 @@ def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:
 
 
 def _is_whole(values: Floats) -> bool:
-    return all(
-        np.array_equal(part, np.rint(part))
-        for part in (values[:_N_HEAD_ROWS], values[_N_HEAD_ROWS:])
-    )
+    return all(np.array_equal(part, np.rint(part)) for part in np.split(values, [_N_HEAD_ROWS]))
 
 
 def _refuse_swapped_columns(

@@ -77,9 +77,9 @@ class JudgedRun(_CompactArrays):
     topic, rank, grade, judgment_row
         Topic, rank and grade of each judged document, and the row of its judgment.
     n_retrieved, has_topic
-        Number of n_retrieved documents of each topic, and whether the run has the topic.
+        Number of retrieved documents of each topic, and whether the run has the topic.
     extra
-        Number of n_retrieved documents of each topic without judgments, by topic.
+        Number of retrieved documents of each topic without judgments, by topic.
     n_tied, n_contradictions, n_excluded, n_chunks, similar_docs
         As in :class:`SystemCoverage`.
     table_rows

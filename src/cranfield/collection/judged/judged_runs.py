@@ -224,13 +224,11 @@ class JudgedRuns(Scorable):
 
     def _make_condensed(self) -> JudgedRuns:
         judged = self.judged()
-        documents = replace(
-            judged, rank=judged.row_numbers, gains=np.empty(0), source=(judged, None)
-        )
+        rows = replace(judged, rank=judged.row_numbers, gains=np.empty(0), source=(judged, None))
         view = replace(
             self,
-            documents=documents,
-            n_retrieved=documents.n_rows,
+            documents=rows,
+            n_retrieved=rows.n_rows,
             side_data=self.side_data.condense(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
@@ -315,9 +313,7 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = (
-            f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
-        )
+        requirement = f"{name} requires sessions; use evaluate_sessions, or `cranfield sessions`"
         return _require(self.side_data.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:

@@ -415,23 +415,18 @@ def judge(
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspects_by_name = {
             name: _share_side_data(
-                judged,
-                assemble_runs(
-                    names, aspect_runs, aspect_judgments, policy, extra_tables, judged.topics
-                ),
+                judged, assemble_runs(names, runs, aspect, policy, extra_tables, judged.topics)
             )
-            for (name, aspect_judgments), *aspect_runs in zip(
+            for (name, aspect), *runs in zip(
                 aspect_qrels.items(),
-                *(runs_by_aspect for _, runs_by_aspect in results),
+                *(r for _, r in results),
                 strict=True,
             )
         }
         judged = replace(judged, side_data=replace(judged.side_data, aspects=aspects_by_name))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
-    for name, aspect_judgments in aspect_qrels.items():
-        missing_topics = sort_topics(
-            [*{*judged.topics} & {*judgments.topics} - {*aspect_judgments.topics}]
-        )
+    for name, aspect in aspect_qrels.items():
+        missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*aspect.topics}])
         if missing_topics:
             topics_text = list_some(map(quote, missing_topics), 3)
             warn(

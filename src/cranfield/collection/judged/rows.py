@@ -155,8 +155,8 @@ class Rows:
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum the values of each cell, in order of rank; shape (topics, systems)."""
-        totals = np.bincount(self.cell, weights=values, minlength=self.sizes.size)
-        return self._reshape(totals).astype(float)
+        n_cells = self.sizes.size
+        return self._reshape(np.bincount(self.cell, values, n_cells)).astype(float)
 
     def cumulate(self, values: NDArray[Any]) -> Floats:
         """Return the running sum of values within each cell."""
@@ -244,9 +244,8 @@ class Rows:
     def with_gains(self, gains: Floats) -> Rows:
         """Return the rows with other gains; cached properties of their order are reused."""
         rows = Rows(self.cell, self.rank, self.grade, self.shape, gains, (self, None))
-        vars(rows).update(
-            {name: getattr(self, name) for name in ("sizes", "starts", "row_numbers")}
-        )
+        cached_names = ("sizes", "starts", "row_numbers")
+        vars(rows).update({name: getattr(self, name) for name in cached_names})
         return rows
 
     def at(self, per_cell: NDArray[_T]) -> NDArray[_T]:

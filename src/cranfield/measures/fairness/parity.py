@@ -284,9 +284,8 @@ class RankedGroupFairness(_ProtectedGroup):
         minima = np.array([0, *counts])
         final_counts = minima[judged.n_retrieved]
         # All tests pass if the j-th protected document precedes the first prefix that requires j.
-        is_in_time = (rows.row_numbers <= rows.at(final_counts)) & (
-            minima[rows.rank - 1] < rows.row_numbers
-        )
+        numbers = rows.row_numbers
+        is_in_time = (numbers <= rows.at(final_counts)) & (minima[rows.rank - 1] < numbers)
         return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))
 
 

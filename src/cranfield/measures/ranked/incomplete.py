@@ -222,10 +222,9 @@ def _estimate_relevant_at_rows(
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.cumulate_counts(is_relevant), rows.cumulate_counts(is_sampled)
-    estimate_at_row = estimate(rows.row_numbers, n_relevant, n_sampled)
-    estimate_above = estimate(
-        rows.row_numbers - 1, n_relevant - is_relevant, n_sampled - is_sampled
-    )
+    numbers = rows.row_numbers
+    estimate_at_row = estimate(numbers, n_relevant, n_sampled)
+    estimate_above = estimate(numbers - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = estimate_at_row - estimate_above
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.

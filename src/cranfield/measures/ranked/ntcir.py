@@ -245,9 +245,8 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        utility = (
-            hits.row_numbers / hits.rank if self.utility == "P" else self._blend_hits(judged, hits)
-        )
+        precision = hits.row_numbers / hits.rank
+        utility = precision if self.utility == "P" else self._blend_hits(judged, hits)
         if self.stopping == "graded":
             weights = self.stops or self.gains
             judgments = judged.judgments

@@ -680,11 +680,9 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"excluded {inflect(n_topics, 'topic')} without judgments"
     signs_by_kind = zip(inputs.kinds.items, inputs.signs, strict=True)
-    untested_kinds = [
-        f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None
-    ]
-    if untested_kinds:
-        names = ", ".join(untested_kinds)
+    kinds = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
+    if kinds:
+        names = ", ".join(kinds)
         yield f"significant pairs are not counted for {names}: none is testable with all judgments"
     elif n_untested := rows["significant"].null_count():
         yield f"pairs of systems could not be tested in {inflect(n_untested, 'row')} of the samples"

@@ -373,17 +373,15 @@ def pools(
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
             is_contributor = run_depths >= median_depth
-        shallowest_run = int(
-            np.argmin(np.where(is_contributor, run_depths, np.iinfo(np.int64).max))
-        )
-        if not run_depths[shallowest_run]:
+        run = int(np.argmin(np.where(is_contributor, run_depths, np.iinfo(np.int64).max)))
+        if not run_depths[run]:
             raise PolicyError(
-                f"no pool depth is consistent with all contributing runs: system"
-                f" {quote(runs.systems[shallowest_run])} has an unjudged document at"
-                " rank 1; pass depth=..., and contributors=... if not all runs contributed"
+                "no pool depth is consistent with all contributing runs: system"
+                f" {quote(runs.systems[run])} has an unjudged document at rank 1; pass depth=..., and"
+                " contributors=... if not all runs contributed"
             )
         max_length = int(n_retrieved[:, is_contributor].max())
-        pool_depth = min(int(run_depths[shallowest_run]), max(1, max_length))
+        pool_depth = min(int(run_depths[run]), max(1, max_length))
     else:
         pool_depth = int(depth)
     is_row_pooled = is_pooled(runs, is_contributor, pool_depth)

@@ -50,11 +50,9 @@ class TestChoice:
     def __post_init__(self) -> None:
         TestOptions(alpha=self.alpha, resamples=self.resamples)
         info = find_test(self.test).info
-        default_correction = info.corrections[0]
-        correction = default_correction
-        if self.correction is not None:
-            correction = info.find_correction(self.correction)
-        label = info.name if correction == default_correction else f"{info.name}+{correction}"
+        default = info.corrections[0]
+        correction = default if self.correction is None else info.find_correction(self.correction)
+        label = info.name if correction == default else f"{info.name}+{correction}"
         for name, value in (("test", info.name), ("correction", correction), ("label", label)):
             object.__setattr__(self, name, value)
 

@@ -97,10 +97,8 @@ def agreement(first: Sequence[PairDecisions], second: Sequence[PairDecisions]) -
         np.array([d.is_significant for d in group], dtype=np.float64) for group in groups
     )
     is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
-    n_significant1, n_significant2 = (
-        is_significant1.sum(axis=1)[:, None],
-        is_significant2.sum(axis=1)[None, :],
-    )
+    n_significant1 = is_significant1.sum(axis=1)[:, None]
+    n_significant2 = is_significant2.sum(axis=1)[None, :]
     n_both = is_significant1 @ is_significant2.T
 
     def count_same(mask1: Any, mask2: Any) -> Floats:

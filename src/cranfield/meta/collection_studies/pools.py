@@ -377,8 +377,8 @@ def pools(
         if not run_depths[run]:
             raise PolicyError(
                 "no pool depth is consistent with all contributing runs: system"
-                f" {quote(runs.systems[run])} has an unjudged document at rank 1; pass depth=..., and"
-                " contributors=... if not all runs contributed"
+                f" {quote(runs.systems[run])} has an unjudged document at rank 1; pass depth=...,"
+                " and contributors=... if not all runs contributed"
             )
         max_length = int(n_retrieved[:, is_contributor].max())
         pool_depth = min(int(run_depths[run]), max(1, max_length))

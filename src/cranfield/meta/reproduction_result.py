@@ -470,7 +470,8 @@ def _select_common_scores(
         # The squares of larger scores would overflow.
         max_score = np.nanmax(np.abs(role_scores.values), initial=0.0)
         if max_score > MAX_SCORE:
-            raise CranfieldError(f"scores must be at most {MAX_SCORE:g} from 0, got {max_score:g}")
+            expected = f"scores must be finite, with absolute values up to {MAX_SCORE:g}"
+            raise CranfieldError(f"{expected}, got {max_score:g}")
         is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
         complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))

@@ -59,9 +59,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "some.jsonl": ({"qid": "q1", "hits": [HITS[0], {"docid": "d2"}]}, "1 of 2 documents"),
     "request.json": ({"requests": [{"id": "q1", "ratings": []}], "metric": {}}, "judgments"),
+    "lists.jsonl": ({"qid": "q1", "docids": ["a", ["b"]]}, "all ids, got list, str"),
     "details.json": (
         {"metric_score": 1, "details": {"q1": {"hits": HITS}}},
-        "expected a list of results 'hits'",
+        "expected 'hits' in 'details' to be a list",
     ),
 }
 
@@ -177,7 +178,10 @@ def test_groups_and_index_keys_of_vespa(tmp_path: Path) -> None:
     # The reason is that of the response, not of a mapping of systems.
     hits[0]["relevance"] = None
     path = written(tmp_path, "b.json", {"q1": {"root": {"children": hits}}})
-    refuses("b.json: 1 of 3 documents of topic 'q1' have no score", lambda: cf.read_runs(path)[0])
+    refuses(
+        "b.json: expected a score of each document of topic 'q1', got none for 1 of 3 documents",
+        lambda: cf.read_runs(path)[0],
+    )
 
 
 def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:

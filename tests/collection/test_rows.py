@@ -41,7 +41,7 @@ def of_cells(table: NDArray[Any]) -> list[float]:
 def test_what_stands_above_in_a_cell(table: list[dict[int, int]]) -> None:
     rows = rows_of(table)
     lists = by_cell(rows, rows.gains)
-    assert by_cell(rows, rows.seen) == [[*range(1, len(one) + 1)] for one in lists]
+    assert by_cell(rows, rows.row_numbers) == [[*range(1, len(one) + 1)] for one in lists]
     assert by_cell(rows, rows.cumulated) == [np.cumsum(one).tolist() for one in lists]
     counted = rows.cumulate_counts(rows.grade > 0)
     assert by_cell(rows, counted) == [np.cumsum(np.array(one) > 0).tolist() for one in lists]
@@ -54,7 +54,7 @@ def test_what_stands_above_in_a_cell(table: list[dict[int, int]]) -> None:
     assert of_cells(rows.get_firsts(rows.gains, 7.0)) == [one[0] if one else 7.0 for one in lists]
     assert of_cells(rows.get_lasts(rows.gains, 7.0)) == [one[-1] if one else 7.0 for one in lists]
     assert of_cells(rows.find_maxima(rows.gains)) == [max([0.0, *one]) for one in lists]
-    assert of_cells(rows.count) == [len(one) for one in lists]
+    assert of_cells(rows.n_rows) == [len(one) for one in lists]
     per_cell = np.arange(6.0).reshape(2, 3).T
     assert rows.at(per_cell).tolist() == rows.cell.tolist()
     assert rows.at(np.arange(3)[:, None]).tolist() == rows.topic.tolist()
@@ -101,14 +101,14 @@ def test_choosing_keeps_the_judgment(table: list[dict[int, int]]) -> None:
     assert chosen.gains.tolist() == rows.gains[rows.grade > 0].tolist()
     assert rows.where(rows.grade > -5) is rows
     other = chosen.with_gains(np.ones(chosen.cell.size))
-    assert other.cumulated.tolist() == chosen.seen.tolist() == other.seen.tolist()
+    assert other.cumulated.tolist() == chosen.row_numbers.tolist() == other.row_numbers.tolist()
     assert other.judgment.tolist() == chosen.judgment.tolist()
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
     rows = rows_of([{1: 1, 3: 2}, {}, {2: 1}, {}, {}, {}])
     judgments = Judgments(1, np.array([0, 0]), np.array([2, 1]), 0)
-    for kept in (rows.count, rows.seen, rows.cumulated, judgments.count(1)):
+    for kept in (rows.n_rows, rows.row_numbers, rows.cumulated, judgments.count(1)):
         with pytest.raises(ValueError, match="read-only"):
             kept[0] = 5
 

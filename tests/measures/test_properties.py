@@ -142,7 +142,7 @@ def test_a_measure_that_needs_more_says_so() -> None:
         info = Info("Lengthy")
 
         def values(self, judged: JudgedRuns) -> Floats:
-            return judged.lengths("Lengthy").count * 0.0 + judged.groups("L").rows.count * 0.0
+            return judged.lengths("Lengthy").n_rows * 0.0 + judged.groups("L").rows.n_rows * 0.0
 
     found = _Computing(Lengthy()).found()
     assert found["lengths"].holds is False

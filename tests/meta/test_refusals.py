@@ -315,6 +315,7 @@ REFUSALS: Refusals = {
         (lambda: study.false_positives(SOME, ["t"], null="other"), "null"),
         (lambda: study.power_of_tests(SOME, ["t"], population="other"), "population"),
         (lambda: study.power_of_tests(SOME, ["t"], edges=[0.1, 0.05]), "edges"),
+        (lambda: study.power_of_tests(SOME, ["t"], edges=[0.1, float("nan")]), "edges"),
         (
             lambda: study.power_of_tests(
                 SOME, ["anova-3"], population="simulated", by_shard=SHARDS

@@ -203,8 +203,8 @@ def test_a_reproduction_refers_to_evidence_that_it_has() -> None:
     other = {"baseline": [0.1, 0.4, 0.4], "advanced": [0.2, 0.5, 0.6]}
     one, repeated = ({"baseline": scores["baseline"]} for scores in (first, other))
     for study, evidence in (
-        (meta.reproduce_scores(first, other), "; see the errors and the confidence interval."),
-        (meta.reproduce_scores(one, repeated), "; see the errors."),
+        (meta.reproduce_scores(first, other), "; see the RMSE and the confidence interval."),
+        (meta.reproduce_scores(one, repeated), "; see the RMSE."),
         (meta.replicate_scores(first, other), "; see the confidence interval."),
         (meta.replicate_scores(one, repeated), "are equally good."),
     ):

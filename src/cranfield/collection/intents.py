@@ -234,8 +234,8 @@ class Intents:
         )
 
 
-def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Return the grades by intent, in the order of `flat`, which is `qrels.merge_subtopics()`."""
+def build_intents(qrels: Qrels, merged: Qrels, table: IntentTable | None) -> Intents:
+    """Return the grades by intent, in the order of `merged`, which is `qrels.merge_subtopics()`."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics
@@ -251,8 +251,8 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
         keys = zip(table.topics, table.intents, strict=True)
         values = zip(table.probabilities.tolist(), table.is_navigational.tolist(), strict=True)
         table_rows = dict(zip(keys, values, strict=True))
-    size = max((len(names) for names in intents_of_topic.values()), default=1)
-    shape = (len(qrels.topics), size)
+    n_positions = max((len(names) for names in intents_of_topic.values()), default=1)
+    shape = (len(qrels.topics), n_positions)
     exists, is_navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
@@ -276,18 +276,18 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
     entry_position = position[np.searchsorted(relevant_intents, intent[entry_rows])]
     judgment = qrels.documents[entry_rows]
     order = np.lexsort((entry_position, judgment))
-    lowest_grades = flat.grades.copy()
+    lowest_grades = merged.grades.copy()
     np.minimum.at(lowest_grades, qrels.documents, qrels.grades)
     return Intents(
         tuple(names),
         exists,
         probability,
         is_navigational,
-        np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
+        np.searchsorted(judgment[order], np.arange(len(merged) + 1)),
         entry_position[order],
         qrels.grades[entry_rows[order]],
-        flat.docs,
-        np.arange(len(flat)),
+        merged.docs,
+        np.arange(len(merged)),
         table is not None,
-        int((lowest_grades < flat.grades).sum()),
+        int((lowest_grades < merged.grades).sum()),
     )

@@ -234,12 +234,12 @@ class PairTable:
         """Return the codes of topics; -1 for a topic without a row."""
         return find_label_positions(topics, self.topics)
 
-    def find_matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of `others`) of the same topic and document, in any order."""
-        own_rows, other_rows = others.index.find_equal_keys(self.keys)
+    def find_matching_rows(self, other: PairTable) -> tuple[Indices, Indices]:
+        """Return pairs (row, row of `other`) of the same topic and document, in any order."""
+        own_rows, other_rows = other.index.find_equal_keys(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
-        is_equal = others.find_codes(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
-        is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
+        is_equal = other.find_codes(self.topics)[self.codes[own_rows]] == other.codes[other_rows]
+        is_equal &= (self.docs[own_rows] == other.docs[other_rows]).to_numpy()
         return own_rows[is_equal], other_rows[is_equal]
 
     def detach(self) -> Self:
@@ -313,19 +313,19 @@ class DictPairs(PairTable):
         """First row of each topic."""
         return [0, *accumulate(map(len, self.topic_dicts))][:-1]
 
-    def find_matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
-        """Return pairs (row, row of `others`) of the same topic and document, in any order."""
-        if not isinstance(others, DictPairs) or _MIN_RATIO * len(others.codes) > len(self.codes):
-            return super().find_matching_rows(others)
+    def find_matching_rows(self, other: PairTable) -> tuple[Indices, Indices]:
+        """Return pairs (row, row of `other`) of the same topic and document, in any order."""
+        if not isinstance(other, DictPairs) or _MIN_RATIO * len(other.codes) > len(self.codes):
+            return super().find_matching_rows(other)
         own_rows: list[int] = []
         other_rows: list[int] = []
-        codes = others.find_codes(self.topics).tolist()
+        codes = other.find_codes(self.topics).tolist()
         for start, code, docs in zip(self.starts, codes, self.topic_dicts, strict=True):
-            other_docs = others.topic_dicts[code] if code >= 0 else {}
+            other_docs = other.topic_dicts[code] if code >= 0 else {}
             if common_docs := docs.keys() & other_docs.keys():
                 ids, other_ids = [*docs], [*other_docs]
                 own_rows += [start + ids.index(doc) for doc in common_docs]
-                other_rows += [others.starts[code] + other_ids.index(doc) for doc in common_docs]
+                other_rows += [other.starts[code] + other_ids.index(doc) for doc in common_docs]
         return np.array(own_rows, dtype=np.intp), np.array(other_rows, dtype=np.intp)
 
 

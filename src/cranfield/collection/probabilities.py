@@ -49,6 +49,9 @@ def _read_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
 
 
 _PROBABILITY = FileColumn("probability", NUMBER)
+_IS_DUPLICATE = pl.struct("topic", "doc").is_duplicated()
+_DUPLICATES = {"document {doc} occurs more than once in a topic": _IS_DUPLICATE}
+_IS_INVALID = ~pl.col("probability").is_between(0, 1)
 PROBABILITIES = make_line_schema(
     "table of probabilities of relevance",
     TOPIC,
@@ -56,7 +59,9 @@ PROBABILITIES = make_line_schema(
     _PROBABILITY,
     read_mapping=_read_mapping,
     suspicions={
-        "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
+        **_DUPLICATES,
+        "probability of document {doc} must be from 0 to 1, got {probability:g}; for graded"
+        " relevance, use one column of probabilities per grade: p0, p1, ...": _IS_INVALID,
     },
 )
 
@@ -94,8 +99,7 @@ class Probabilities(FrameMixin):
         if is_outside.any():
             row = int(is_outside.any(axis=1).argmax())
             value = self.values[row][is_outside[row]][-1]
-            advice = "for graded relevance, use one column of probabilities per grade: p0, p1, ..."
-            self._refuse_row(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
+            self._refuse_row(row, f"a probability must be from 0 to 1, got {value:g}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)
         if deviations.max() > _ROUNDING:
@@ -117,8 +121,8 @@ class Probabilities(FrameMixin):
     def draw(self, block: int, seed: int) -> Ints:
         """Draw a block of independent grades; shape (`DRAWS_PER_BLOCK`, judgments).
 
-        The grades of a topic depend only on the seed, the number of the block, and the ids of the
-        topic and its documents.
+        The random numbers of a topic depend only on the seed, the number of the block, and the ids
+        of the topic and its documents.
         """
         bounds = np.cumsum(self.values[:, :-1], axis=1)
         levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
@@ -187,12 +191,12 @@ def read_probabilities(data: Any) -> Probabilities:
     if isinstance(data, Probabilities):
         return data
     if isinstance(data, Qrels):
-        flat = data.merge_subtopics()
-        clipped_grades = np.maximum(flat.grades, 0).astype(np.int64)
+        merged = data.merge_subtopics()
+        clipped_grades = np.maximum(merged.grades, 0).astype(np.int64)
         grades = np.union1d([0, 1], clipped_grades)
         values = (clipped_grades[:, None] == grades).astype(np.float64)
-        ids = flat.topics, flat.codes.astype(np.int64), flat.docs
-        return Probabilities(*ids, grades, values, flat.origin)
+        ids = merged.topics, merged.codes.astype(np.int64), merged.docs
+        return Probabilities(*ids, grades, values, merged.origin)
     columns = read_columns(data, PROBABILITIES)
     names = [str(name) for name in columns.names]
     grade_names = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
@@ -202,7 +206,7 @@ def read_probabilities(data: Any) -> Probabilities:
             reason = f"expected a column probability, or {', '.join(grade_names)}, got both"
             raise InputError(reason, source=columns.source)
         grade_columns = (FileColumn(name, NUMBER, None) for name in grade_names)
-        schema = replace(schema, columns=(TOPIC, DOC, *grade_columns))
+        schema = replace(schema, columns=(TOPIC, DOC, *grade_columns), suspicions=_DUPLICATES)
     frame = columns.make_table(schema).frame
     if grade_names:
         grades = np.array([int(name[1:]) for name in grade_names])

@@ -107,8 +107,9 @@ class Qrels(ReadPairs):
     @cached_property
     def documents(self) -> Indices:
         """Index of each judgment's (topic, document) pair, in order of appearance."""
-        first = find_first_rows(self.keys, self.docs, self.codes)
-        return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
+        first_rows = find_first_rows(self.keys, self.docs, self.codes)
+        is_first = first_rows == np.arange(first_rows.size)
+        return np.asarray((np.cumsum(is_first) - 1)[first_rows])
 
     @cached_property
     def topic_positions(self) -> NDArray[np.int64]:
@@ -144,10 +145,10 @@ class Qrels(ReadPairs):
         """Return the judgments; if they have subtopics, only the highest grade of each document."""
         if self.subtopics is None:
             return self
-        first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
-        highest_grades = self.grades[first]
+        first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
+        highest_grades = self.grades[first_rows]
         np.maximum.at(highest_grades, self.documents, self.grades)
-        return self._select(first, grades=highest_grades, subtopics=None, columns={})
+        return self._select(first_rows, grades=highest_grades, subtopics=None, columns={})
 
     def restrict(self, mask: NDArray[np.bool_]) -> Qrels:
         """Return the selected judgments; topics without selected judgments are kept.

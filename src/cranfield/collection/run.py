@@ -124,13 +124,14 @@ class Run(ReadPairs):
         """
         rows = find_selected_rows(mask, len(self))
         codes = self.codes[rows]
-        first = np.full(len(self.topics), rows.size)
+        first_rows = np.full(len(self.topics), rows.size)
         # Assigned in reverse order, so that the first row of each topic remains.
-        first[codes[::-1]] = np.arange(rows.size)[::-1]
-        by_first = np.argsort(first, kind="stable")[: int((first < rows.size).sum())]
+        first_rows[codes[::-1]] = np.arange(rows.size)[::-1]
+        n_topics = int((first_rows < rows.size).sum())
+        topic_codes = np.argsort(first_rows, kind="stable")[:n_topics]
         code_of = np.zeros(len(self.topics), dtype=np.int32)
-        code_of[by_first] = np.arange(by_first.size)
-        topics = tuple(self.topics[code] for code in by_first.tolist())
+        code_of[topic_codes] = np.arange(topic_codes.size)
+        topics = tuple(self.topics[code] for code in topic_codes.tolist())
         return self._select(rows, topics=topics, codes=code_of[codes])
 
     def exclude_rows(self, is_excluded: NDArray[np.bool_]) -> Run:
@@ -168,21 +169,21 @@ class Run(ReadPairs):
         docs = self.docs.str.split_exact(separator, 1).struct.field("field_0")
         if (is_empty := docs == "").any():
             row = int(is_empty.arg_true()[0])
-            reason = f"expected a document before {quote(separator)} in the id of a chunk"
+            reason = f"expected a document before {quote(separator)} in the id of a chunk, got none"
             raise make_row_error(self, reason, row)
         rows, values = find_best_rows(self.codes, docs, self.scores, self.ranks, self.is_unranked)
         return self._select(rows, docs=docs[rows], n_chunks=len(self), **values)
 
     def warn_of_missing_ranks(self) -> None:
-        """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
+        """Warn of missing ranks, except with chunks, invalid ranks, or negated ranks as scores."""
         ranks = None if self.n_chunks or self.is_unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
     def warn_of_empty_topics(self) -> None:
         """Warn of topics with an empty ranking, which files cannot represent."""
-        if empty := len(self.topics) - int(np.unique(self.codes).size):
-            topics = inflect(empty, "topic")
+        if n_empty := len(self.topics) - int(np.unique(self.codes).size):
+            topics = inflect(n_empty, "topic")
             warn(f"excluded {topics} without documents, which no format can represent")
 
     def write_csv(self, path: str | PathLike[str]) -> None:

@@ -477,50 +477,50 @@ def judge_shards(
         raise PolicyError("unmapped='drop' requires a table of shards, got random shards")
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):
-        run_list, qrels_read = read_inputs(runs, qrels, **options)
-    whole = qrels_read.merge_subtopics()
-    lowest_judged = whole.find_lowest_judged_grade(policy.negative)
+        run_list, subtopic_qrels = read_inputs(runs, qrels, **options)
+    merged = subtopic_qrels.merge_subtopics()
+    lowest_judged = merged.find_lowest_judged_grade(policy.negative)
     rels = {find_lowest_relevant_grade(m) for m in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, lowest_judged) for grade in rels or {1}})
-    splits = [_split_qrels(whole, sharding, unmapped, grades) for sharding in shardings]
+    splits = [_split_qrels(merged, sharding, unmapped, grades) for sharding in shardings]
 
-    judge_run = _ShardJudge(whole, splits, unmapped, policy)
+    judge_run = _ShardJudge(merged, splits, unmapped, policy)
     workers = {"jobs": jobs, "backend": backend}
-    shared = (whole, *(part for split in splits for part in split.qrels))
+    all_judgments = (merged, *(part for split in splits for part in split.qrels))
     with hint_at_order(runs, qrels, **read_options):
-        names, results = judge_each(run_list, shared, judge_run, progress, **workers)
+        names, results = judge_each(run_list, all_judgments, judge_run, progress, **workers)
 
     def assemble(
-        parts: Sequence[JudgedRun], judgments: Qrels, topics: Sequence[str] | None = None
+        judged_runs: Sequence[JudgedRun], judgments: Qrels, topics: Sequence[str] | None = None
     ) -> JudgedRuns:
-        judged = assemble_runs(names, parts, judgments, policy, topics=topics)
+        judged = assemble_runs(names, judged_runs, judgments, policy, topics=topics)
         judged = judged.with_settings(run_list.settings)
-        max_grade = policy.max_grade or max(whole.max_grade, 0)
+        max_grade = policy.max_grade or max(merged.max_grade, 0)
         judged = replace(judged, judgments=replace(judged.judgments, max_grade=max_grade), views={})
         return judged.condense() if policy.unjudged == "condensed" else judged
 
-    whole_judged = assemble([part for part, _ in results], whole)
-    topics = None if policy.topics_with_grade is None else whole_judged.topics
-    sharded = []
+    judged_runs = assemble([run for run, _ in results], merged)
+    topics = None if policy.topics_with_grade is None else judged_runs.topics
+    judged_shards = []
     for s, split in enumerate(splits):
         shards = tuple(
             assemble([by_sharding[s][0][k] for _, by_sharding in results], judgments, topics)
             for k, judgments in enumerate(split.qrels)
         )
         n_lost = [by_sharding[s][1] for _, by_sharding in results]
-        by_name = dict(zip(names, n_lost, strict=True))
-        sharded.append(JudgedShards(split.sharding, shards, by_name, split.n_unmapped, rel))
+        lost = dict(zip(names, n_lost, strict=True))
+        judged_shards.append(JudgedShards(split.sharding, shards, lost, split.n_unmapped, rel))
         for _, by_sharding in results:
             # Free the memory: otherwise the results of each partition would be stored twice.
             by_sharding[s][0].clear()
-    return whole_judged, tuple(sharded)
+    return judged_runs, tuple(judged_shards)
 
 
 @dataclass(frozen=True, eq=False)
 class _ShardJudge:
     """Function that judges a run on the whole collection, and on the shards of each partition."""
 
-    whole: Qrels
+    qrels: Qrels
     splits: Sequence[_SplitQrels]
     unmapped: str
     policies: Policies
@@ -528,26 +528,28 @@ class _ShardJudge:
     def __call__(
         self, run: Run, stem: str | None
     ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
-        judged_run, policy = judge_one(run, stem, self.whole, self.policies), self.policies
+        judged_run, policy = judge_one(run, stem, self.qrels, self.policies), self.policies
         if policy.depth is not None:
             ranks = order_documents(run, policy.ties).compute_ranks(np.arange(len(run)))
             run = run.restrict(ranks <= policy.depth)
         return judged_run, [self._judge_shards(run, judged_run, split) for split in self.splits]
 
     def _judge_shards(
-        self, run: Run, whole: JudgedRun, split: _SplitQrels
+        self, run: Run, judged_run: JudgedRun, split: _SplitQrels
     ) -> tuple[list[JudgedRun], int]:
         """Judge a run on each shard; also return the number of its documents in no shard."""
         shard = split.sharding.find_shards(run.docs)
         if self.unmapped == "error":
             _check_mapped(run, shard < 0, "document")
-        parts = []
+        shard_runs = []
         for k, judgments in enumerate(split.qrels):
-            part = judge_one(run.restrict(shard == k), whole.stem, judgments, self.policies)
-            extra = {topic: part.extra.get(topic, 0) for topic in whole.extra}
+            shard_run = judge_one(
+                run.restrict(shard == k), judged_run.stem, judgments, self.policies
+            )
+            extra = {topic: shard_run.extra.get(topic, 0) for topic in judged_run.extra}
             # A run has the same topics in every shard, even if it retrieves nothing from a shard.
-            parts.append(replace(part, has_topic=whole.has_topic, extra=extra))
-        return parts, int((shard < 0).sum())
+            shard_runs.append(replace(shard_run, has_topic=judged_run.has_topic, extra=extra))
+        return shard_runs, int((shard < 0).sum())
 
 
 def _split_qrels(
@@ -562,13 +564,13 @@ def _split_qrels(
     for grade in grades:
         is_relevant = qrels.grades >= grade
         n_relevant = np.bincount(shard[is_relevant & ~is_lost], minlength=n_shards)
-        empty = np.flatnonzero(n_relevant == 0)
-        if empty.size:
+        empty_shards = np.flatnonzero(n_relevant == 0)
+        if empty_shards.size:
             n_documents = qrels.docs.gather(np.flatnonzero(is_relevant)).n_unique()
             documents = inflect(n_documents, "document")
             raise CranfieldError(
-                f"shard {quote(sharding.labels[empty[0]])} has no relevant document of any topic"
-                f" ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
+                f"shard {quote(sharding.labels[empty_shards[0]])} has no relevant document of any"
+                f" topic ({inflect(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
     parts = tuple(qrels.restrict(shard == k) for k in range(n_shards))

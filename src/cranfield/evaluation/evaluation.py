@@ -285,11 +285,11 @@ def _describe_depth(judged: Scorable, measure: Measure) -> dict[str, int]:
     if not (is_unlimited and is_scored_by_grades(measure) and _count_cut(judged, measure, depth)):
         return {}
     documents = judged.judgments.make_ideal_ranking(judged.judgments.grade.clip(0).astype(float))
-    count = documents.count
+    n_rows = documents.n_rows
     changes: dict[str, Any] = {
         "documents": documents,
-        "n_retrieved": count,
-        "is_scored": count >= 0,
+        "n_retrieved": n_rows,
+        "is_scored": n_rows >= 0,
     }
     ideal = replace(judged, systems=("ideal",), ties=NO_TIES, views={}, **changes)
     has_effect = measure.values(ideal) > measure.values(ideal.top(depth)) + DEPTH_EFFECT

@@ -207,7 +207,7 @@ class Sensitivity(Study):
                 decimals=1,
             ),
             "significant": Column(
-                "Number of pairs whose confidence interval of the simulated effect excludes 0."
+                "Number of pairs whose 95% confidence interval of the simulated effect excludes 0."
             ),
             "agree": Column(
                 "Number of significant pairs whose effect has the same sign as their difference by"
@@ -232,7 +232,7 @@ class Sensitivity(Study):
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
                 " the difference in clicks per page. Null if all impressions are ties."
             ),
-            "low": Column("Lower bound of the confidence interval of the effect."),
+            "low": Column("Lower bound of the 95% confidence interval of the effect."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
             "decides": Column("Proportion of impressions that are not ties; 1 for an A/B test."),
             "needed": Column(
@@ -245,7 +245,7 @@ class Sensitivity(Study):
             ),
             "needed high": Column(
                 "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0;"
-                " null if no number suffices."
+                " null if the interval contains 0 or no number suffices."
             ),
         },
     }
@@ -323,7 +323,7 @@ def _estimate_from_means(
     means, mean_squares = counts[:2] / n_pages, counts[2:] / n_pages
     variance = float((mean_squares - means**2).sum())
     effect = means[0] - means[1]
-    # For alpha near 0 the bounds are infinite, or NaN if the variance is 0.
+    # For alpha near 0 the factor is infinite, and NaN if multiplied by a variance of 0.
     with np.errstate(invalid="ignore"):
         half_width = quantile * np.sqrt(variance / n_pages)
         low, high = effect - half_width, effect + half_width

@@ -349,7 +349,8 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     predicted_systems = set(table["system"])
     systems = tuple(system for system in scores.systems if system in predicted_systems)
     if not systems:
-        raise CranfieldError("no system has both scores and predictions")
+        names = list_some(map(quote, sorted(predicted_systems)), 3)
+        raise CranfieldError(f"expected predictions for a system with scores, got systems {names}")
     table = table.filter(pl.col("system").is_in(systems))
     predictors = tuple(table["predictor"].unique(maintain_order=True))
     table = table.drop_nulls("prediction")

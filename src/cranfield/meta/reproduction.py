@@ -465,8 +465,8 @@ def _compare_scores(
     test = check_test(test, is_paired=kind == "reproduction")
     original_scores = _read_by_measure(original, "original")
     other_scores = _read_by_measure(other, "other")
-    if unshared := original_scores.keys() ^ other_scores.keys():
-        measure = next(name for name in [*original_scores, *other_scores] if name in unshared)
+    if unshared_measures := original_scores.keys() ^ other_scores.keys():
+        measure = next(m for m in [*original_scores, *other_scores] if m in unshared_measures)
         raise PolicyError(
             "expected the same measures for original and other scores, got"
             f" {quote(measure)} on only one side"

@@ -286,7 +286,7 @@ class Reproduction(Study):
             for row in ratios.iter_rows(named=True)
         )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
-        evidence = ["errors"] if self.kind == "reproduction" else []
+        evidence = ["RMSE"] if self.kind == "reproduction" else []
         evidence += ["confidence interval"] if effect_sentence else []
         advice = f"; see the {' and the '.join(evidence)}" if evidence else ""
         return (
@@ -468,8 +468,10 @@ def _select_common_scores(
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         role_scores = scores.select(systems=roles)
         # The squares of larger scores would overflow.
-        if np.nanmax(np.abs(role_scores.values), initial=0.0) > MAX_SCORE:
-            raise CranfieldError(f"scores must be finite, with absolute values up to {MAX_SCORE:g}")
+        max_score = np.nanmax(np.abs(role_scores.values), initial=0.0)
+        if max_score > MAX_SCORE:
+            expected = f"scores must be finite, with absolute values up to {MAX_SCORE:g}"
+            raise CranfieldError(f"{expected}, got {max_score:g}")
         is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
         complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))

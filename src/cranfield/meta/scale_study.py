@@ -441,7 +441,7 @@ def study_scales(
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
     tables = {name: frame.fill_nan(None) for name, frame in tables.items()}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
-    systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
+    n_systems, n_topics = zip(*sizes, strict=True) if has_collections else sizes[0]
     attributes: dict[str, Any] = tables | {"collections": tuple(collections)}
     if not has_collections:
         attributes = {name: t.drop("collection") for name, t in tables.items()}
@@ -450,8 +450,8 @@ def study_scales(
         **attributes,
         measures=options.names,
         cutoffs=options.cutoffs,
-        n_systems=systems,
-        n_topics=topics,
+        n_systems=n_systems,
+        n_topics=n_topics,
         headline=average_changes(changes, options, max_grades),
     )
 
@@ -525,12 +525,12 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
     for first, second in combinations(table.to_dicts(), 2):
         keys = first["collection"], first["cutoff"]
         if keys == (second["collection"], second["cutoff"]):
-            original, interval = (
+            tau, interval_tau = (
                 float(kendall_tau(np.array(first[name]), np.array(second[name])))
                 for name in ("means", "ranked")
             )
-            change = 100 * (interval / original - 1) if original else np.nan
-            rows.append((*keys, first["measure"], second["measure"], original, interval, change))
+            change = 100 * (interval_tau / tau - 1) if tau else np.nan
+            rows.append((*keys, first["measure"], second["measure"], tau, interval_tau, change))
     schema = make_schema(ScaleStudy.columns["pairs"], ["cutoff"])
     return pl.DataFrame(rows, schema, orient="row")
 
@@ -548,10 +548,10 @@ def average_changes(
         pl.col("test").is_in(interval_tests).alias("interval test"),
         *(s2ns.alias("S2NS %"), ns2s.alias("NS2S %"), (s2ns + ns2s).alias("changed %")),
     )
-    by_cutoff = {str(cutoff): pl.col("cutoff") == cutoff for cutoff in options.cutoffs}
-    by_cutoff[", ".join(by_cutoff)] = pl.lit(True)
+    cutoff_filters = {str(cutoff): pl.col("cutoff") == cutoff for cutoff in options.cutoffs}
+    cutoff_filters[", ".join(cutoff_filters)] = pl.lit(True)
     rows = []
-    for cutoffs, is_cutoff in by_cutoff.items():
+    for cutoffs, is_cutoff in cutoff_filters.items():
         for names, is_member in _GROUPS.items():
             group = results.filter(is_cutoff, is_member)
             defined_results = group.filter(pl.col("Sig") > 0)
@@ -606,14 +606,15 @@ def _count_changes(
     version_scores: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count the significant pairs by a measure, and the decisions changed by interval scaling."""
-    original, interval = (
+    is_significant, is_scaled_significant = (
         compare(
             scores, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
         ).is_significant()
         for scores in version_scores
     )
-    n_significant, n_pairs = int(original.sum()), original.size
-    s2ns, ns2s = int((original & ~interval).sum()), int((~original & interval).sum())
+    n_significant, n_pairs = int(is_significant.sum()), is_significant.size
+    s2ns = int((is_significant & ~is_scaled_significant).sum())
+    ns2s = int((~is_significant & is_scaled_significant).sum())
     n_changed = s2ns + ns2s
     return {
         "test": test,

@@ -1,4 +1,4 @@
-"""Options of several studies, with their allowed values."""
+"""Options that studies share, with their allowed values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.collection.policies import MAX_DEPTH
 from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_REPEATS = 10**6
-"""Maximum number of repeats."""
+"""Maximum number of repetitions of the draws of a study."""
 
 Repeats = Annotated[int, Integer(1, MAX_REPEATS)]
 Resamples = Annotated[int, Integer(1, MAX_RESAMPLES)]

@@ -152,9 +152,9 @@ class ResultsFolder:
                 damages.append(f"{path.name} {error.reason}")
         if damages:
             parts_text = inflect(len(damages), "damaged part")
-            example = f"{damages[0]} (see {_DAMAGED})"
+            example = f"{damages[0]} (see {_DAMAGE_FILE})"
             warn(f"{quote(self.path)}: {parts_text} will be computed again: {example}")
-            with open_atomically(self.path / _DAMAGED) as out:
+            with open_atomically(self.path / _DAMAGE_FILE) as out:
                 out.write("".join(f"{line}; it was computed again\n" for line in damages).encode())
         return parts
 
@@ -168,7 +168,7 @@ class ResultsFolder:
 
     def remove_temporary_files(self) -> None:
         """Remove temporary files of writes that were interrupted before this run of the study."""
-        for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGED}.*"):
+        for pattern in (".*.parquet.*", ".study.json.*", f".{_DAMAGE_FILE}.*"):
             for file in self.path.glob(pattern):
                 # Newer files may belong to another process of the same study.
                 with suppress(FileNotFoundError):
@@ -176,7 +176,7 @@ class ResultsFolder:
                         file.unlink()
 
 
-_DAMAGED = "damaged.txt"
+_DAMAGE_FILE = "damaged.txt"
 """Name of the file that lists parts that were damaged and computed again."""
 
 
@@ -304,8 +304,8 @@ def run_parts(
     finished_parts = {} if results is None else results.read(tasks)
     if progress is not None:
         progress(len(finished_parts), len(tasks))
-    pending = ((name, task) for name, task in tasks.items() if name not in finished_parts)
-    for name, part in compute_tasks(function, shared, pending, jobs=jobs, backend=backend):
+    pending_tasks = ((name, task) for name, task in tasks.items() if name not in finished_parts)
+    for name, part in compute_tasks(function, shared, pending_tasks, jobs=jobs, backend=backend):
         if results is not None:
             results.write(name, part)
         finished_parts[name] = part

@@ -266,7 +266,7 @@ def _iterate_ranks(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
     for topic in np.flatnonzero(n_relevant):
         ranks = np.full((n_systems, n_relevant[topic]), NOT_RETRIEVED)
         indices = np.flatnonzero(rows.topic == topic)
-        ranks[rows.cell[indices] // n_topics, rows.seen[indices] - 1] = rows.rank[indices]
+        ranks[rows.cell[indices] // n_topics, rows.row_numbers[indices] - 1] = rows.rank[indices]
         yield ranks
 
 

@@ -45,7 +45,7 @@ CASES = {
     ),
     "a long version": (
         f"%YAML 1.{'9' * 5000}\n---\na: b",
-        "is not valid YAML: a number has too many digits",
+        "is not valid YAML: a number is too large",
     ),
     "NUL": ("z: z\na: b\0c", "metadata:2: is not valid YAML: character '\\x00' is not allowed"),
     "a control character": ("a: \x1b[31m", "is not valid YAML: "),

@@ -196,7 +196,7 @@ def test_systems_without_predictions_are_noted() -> None:
     both = {"S1": SCORES["S1"], "S3": SCORES["S1"]}
     with pytest.raises(CranfieldError, match="'nqc' has no prediction for system 'S3'"):
         prediction(both, partial)
-    with pytest.raises(CranfieldError, match="no system has both"):
+    with pytest.raises(CranfieldError, match="a system with scores, got systems 'S1', 'S3'"):
         prediction({"x": SCORES["S1"]}, table)
 
 

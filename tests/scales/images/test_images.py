@@ -267,7 +267,7 @@ def test_measure_without_a_form() -> None:
     assert (found_.rank_runs(runs) == expected).all()
     assert (found_.rank(scores) == expected).all()
     assert found_.rank_runs(runs, "max").max() == 256
-    own = define("Half", lambda judged: judged.relevant().count / 2, range=(0, float("inf")))
+    own = define("Half", lambda judged: judged.relevant().n_rows / 2, range=(0, float("inf")))
     try:
         assert image(own, 6).find_gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
         assert image(own, 6, at_most=2).size == 3

@@ -444,7 +444,7 @@ def _compute_unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int,
     system_index, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
         top_runs = evaluation.judged.top(n_documents)
-        n_judged = int(top_runs.judged().count[:, system_index].sum())
+        n_judged = int(top_runs.judged().n_rows[:, system_index].sum())
         n_retrieved = int(top_runs.n_retrieved[:, system_index].sum())
         proportions[n_documents] = 1 - n_judged / max(1, n_retrieved)
     return proportions

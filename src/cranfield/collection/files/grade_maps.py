@@ -106,7 +106,7 @@ class GradeMap:
                 raise PolicyError(reason) from None
             if pattern.groups != 1:
                 reason = f"the pattern of grades {quote(data)} must have one group (...)"
-                raise PolicyError(f"{reason}, got {pattern.groups}")
+                raise PolicyError(f"{reason}, got {pattern.groups} groups")
             return cls({}, pattern=pattern)
         if isinstance(data, Mapping) and data:
             values = {

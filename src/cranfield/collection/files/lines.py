@@ -52,7 +52,7 @@ from cranfield.sources.values import (
 )
 
 _TEXT: type[pl.DataType] = pl.String
-_WHOLE: type[pl.DataType] = pl.Int32
+_INTEGER: type[pl.DataType] = pl.Int32
 _NUMBER: type[pl.DataType] = pl.Float64
 
 Q0 = ("0", "Q0")
@@ -95,20 +95,20 @@ class Layout:
 
 RUN = Layout(
     "run",
-    {"topic": _TEXT, "q0": _TEXT, "doc": _TEXT, "rank": _WHOLE, "score": _NUMBER, "tag": _TEXT},
+    {"topic": _TEXT, "q0": _TEXT, "doc": _TEXT, "rank": _INTEGER, "score": _NUMBER, "tag": _TEXT},
     selected_columns=("topic", "doc", "rank", "score", "tag"),
     optional_columns=frozenset({"rank"}),
     allows_more_columns=True,
 )
-QRELS = Layout("qrels", {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE})
+QRELS = Layout("qrels", {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _INTEGER})
 SHORT_RUN = Layout("run", {"topic": _TEXT, "doc": _TEXT, "value": _NUMBER})
 """A run of topic, document and number: the rank, as in MS MARCO, or the score."""
 
-SHORT_QRELS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE})
+SHORT_QRELS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _INTEGER})
 PAIRS = Layout("qrels", {"topic": _TEXT, "doc": _TEXT})
 """Pairs of a topic and a relevant document, as in the reference files of MS MARCO."""
 
-_TYPES: dict[type | None, type[pl.DataType]] = {int: _WHOLE, float: _NUMBER}
+_TYPES: dict[type | None, type[pl.DataType]] = {int: _INTEGER, float: _NUMBER}
 
 QRELS_FORMATS = {
     name: Layout(
@@ -188,7 +188,7 @@ def _detect_ntcir_qrels_layout(line: str) -> Layout | None:
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _NTCIR_QRELS:
             if len(fields) == len(names) and is_level(fields[names.index("grade")]):
-                columns = dict.fromkeys(names, _TEXT) | {"grade": _WHOLE}
+                columns = dict.fromkeys(names, _TEXT) | {"grade": _INTEGER}
                 return Layout("qrels", columns, separator=separator, has_levels=True)
     return None
 
@@ -202,7 +202,7 @@ _HEAD_LINES = 3
 """Number of lines with text from which the layout is detected."""
 
 _SMALL_HEAD = 1 << 10
-"""Number of bytes to which a head with fewer lines is extended; chunks of a stream may be small."""
+"""Number of bytes to which a head of fewer than `_HEAD_LINES` lines grows; chunks may be small."""
 
 
 def detect_layout(
@@ -219,8 +219,8 @@ def detect_layout(
     `xqrels`, `text` or `tsv`; for the last two, the first lines decide, as TSV may have no header.
     The kind is `qrels` or `run`. If grades are mapped, `parse_grade` returns the grade of a text.
     """
-    default = RUN if kind == "run" else QRELS
-    layout = {"trec": default, **QRELS_FORMATS}.get(form)
+    default_layout = RUN if kind == "run" else QRELS
+    layout = {"trec": default_layout, **QRELS_FORMATS}.get(form)
     table_source = source
     if layout is not None or form in {"text", "tsv", "ntcir"}:
         table_source, head = read_head(source)
@@ -245,7 +245,7 @@ def detect_layout(
                     f"{source.name}: skipped comments (lines with # at the start), including"
                     f" {inflect(n_rows, 'line')} with the columns of a {layout.kind} line"
                 )
-        layout = layout or (default if form == "text" else None)
+        layout = layout or (default_layout if form == "text" else None)
     if layout is None:
         return table_source, None
     allows_missing_grades = ungraded == "drop" and layout is QRELS and parse_grade is None
@@ -261,10 +261,10 @@ def _convert_letor(source: Source) -> Source:
     """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
     for number, line in iterate_text_lines(b"\n".join(lines)):
-        match = _LETOR.match(line.decode("utf-8", "replace"))
-        if match is None:
-            reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text"
-            raise InputError(reason, source=source.name, line=number)
+        text = line.decode("utf-8", "replace")
+        if (match := _LETOR.match(text)) is None:
+            reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text, got"
+            raise InputError(f"{reason} {quote(text)}", source=source.name, line=number)
         lines[number - 1] = f"{match[2]}\t{match[4]}\t{match[1]}".encode()
     return replace(source, chunks=iter([b"\n".join(lines)]))
 
@@ -420,8 +420,8 @@ def has_tab_columns(text: bytes, width: int) -> bool:
     if data.size and data[-1] != ord("\n"):
         ends = np.append(ends, data.size)
     widths = np.diff(np.searchsorted(np.flatnonzero(data == ord("\t")), ends), prepend=0) + 1
-    irregular = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
-    return bool((widths == width).all()) and not any(pattern in text for pattern in irregular)
+    patterns = (b"\t\t", b"\t \t", b"\n\t", b"\t\n", b"\r", b"#")
+    return bool((widths == width).all()) and not any(pattern in text for pattern in patterns)
 
 
 def _collapse_blanks(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
@@ -643,8 +643,8 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
         return by_blanks
     if "" not in by_tabs[:width]:
         return by_tabs
-    numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
-    if len(by_tabs) == width == len(by_blanks) and all(is_number(by_tabs[k]) for k in numbers):
+    positions = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
+    if len(by_tabs) == width == len(by_blanks) and all(is_number(by_tabs[k]) for k in positions):
         raise InputError(
             f"expected {width} columns, got {width} between tabs (one of them empty) and also"
             f" {width} between blanks; set separator='tab' or separator='blank'"
@@ -680,11 +680,11 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
 def _detect_judgment_format(fields: list[str]) -> str | None:
     """Return the format of sampled judgments whose columns have the types of the fields."""
     for form, columns in JUDGMENT_FORMATS.items():
-        typed = [*zip(fields, columns.values(), strict=False)]
+        pairs = [*zip(fields, columns.values(), strict=False)]
         if (
             len(fields) == len(columns)
-            and all(is_number(field) for field, dtype in typed if dtype is float)
-            and all(parse_integer(field) is not None for field, dtype in typed if dtype is int)
+            and all(is_number(field) for field, dtype in pairs if dtype is float)
+            and all(parse_integer(field) is not None for field, dtype in pairs if dtype is int)
         ):
             return form
     return None

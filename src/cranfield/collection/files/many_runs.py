@@ -153,7 +153,7 @@ class Runs(Sequence[Run]):
         return {name: value for name, value in settings.items() if value}
 
     def get_stem(self, index: int) -> str | None:
-        """Return the stem of the file, as :func:`find_stems` does; None without one or if named."""
+        """Return the stem of the file by :func:`find_stems`; None for a named run or no file."""
         return self._stems[index]
 
     @cached_property
@@ -493,8 +493,8 @@ def list_run_files(path: str) -> Iterator[str]:
             raise InputError(f"expected runs in the folder, got none{hint}", source=path)
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
-            listed = list_some((quote(folder.name) for folder in folders), 3)
-            warn(f"skipped folders in {quote(path)}: {listed}")
+            folders_text = list_some((quote(folder.name) for folder in folders), 3)
+            warn(f"skipped folders in {quote(path)}: {folders_text}")
         yield from files
     elif (matching := match_files(path)) is not None:
         files = [file for file in matching if check_path(Path.is_file, file)]

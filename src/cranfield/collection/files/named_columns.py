@@ -139,10 +139,11 @@ def _split_documents(
             doc_key = find_key(DOC, docs[0])
             value_key = find_key(_VALUE_COLUMNS[value_name], docs[0])
             keys = [doc_key] if value_key is None else [doc_key, value_key]
-            if any(key not in hit for hit in docs for key in keys):
+            if incomplete_hit := next((hit for hit in docs if not {*keys} <= hit.keys()), None):
                 expected = " and ".join(map(quote, keys))
-                reason = f"each document of topic {quote(topic)} must have the keys {expected}"
-                raise InputError(reason, source=source)
+                reason = f"each document of topic {quote(topic)} must have the keys {expected}, got"
+                got = list_some(map(quote, incomplete_hit), 4)
+                raise InputError(f"{reason} {got}", source=source)
             if value_key is not None:
                 values = [hit[value_key] for hit in docs]
             docs = [hit[doc_key] for hit in docs]

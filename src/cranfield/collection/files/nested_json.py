@@ -49,7 +49,7 @@ _PUBMED = re.compile(
 
 _STATES = {
     "failed": "the search failed, so there is no ranking",
-    "partial": "the results are partial, as time ran out or a part of the index failed",
+    "partial": "the results are partial: the search ended early, or a part of the index failed",
     "later": "the first results are missing, so those of a later page are ranked from 1",
 }
 """Warnings about responses of search engines, by their state."""
@@ -194,8 +194,8 @@ def _read_rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
             raise InputError("expected a run, got a list of judgments")
         return _read_record_rankings(records)
     if key == "details":
-        failed = [_Ranking(topic, (), state="failed") for topic in data.get("failures") or ()]
-        return chain(failed, _read_response_rankings(data[key], kind, source))
+        failures = [_Ranking(topic, (), state="failed") for topic in data.get("failures") or ()]
+        return chain(failures, _read_response_rankings(data[key], kind, source))
     if key == "requests":
         return _read_request_rankings(data[key], kind)
     if key == "questions":
@@ -354,14 +354,14 @@ def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
     }
-    of_scores = (values for name, values in lists.items() if fold_name(name) in _SCORE.names)
-    scores = next(of_scores, None) if scores is None else scores
+    score_lists = (values for name, values in lists.items() if fold_name(name) in _SCORE.names)
+    scores = next(score_lists, None) if scores is None else scores
     tag, state = str(system_key or ""), _find_state(record, hits)
     return _Ranking(topic, hits, scores, row, system, tag, lists=lists, state=state)
 
 
 def _find_list_name(name: str) -> str:
-    """Return the name of the numbers of a list: `rank` of `ranks`, but `distances` unchanged."""
+    """Return the name of the numbers of a list: `rank` for `ranks`, but `distances` unchanged."""
     singular = re.sub("ies$", "y", name).removesuffix("s")
     return singular if fold_name(singular) in _USED_NAMES else name
 
@@ -381,9 +381,8 @@ def _read_response_rankings(
         if not isinstance(hits, list) or not all(
             isinstance(hit, Mapping) and isinstance(hit.get("hit"), Mapping) for hit in hits
         ):
-            raise InputError(
-                f"topic {quote(topic)}: expected a list of results 'hits' in the details"
-            )
+            expected = "expected 'hits' in 'details' to be a list of objects {\"hit\": ...}"
+            raise InputError(f"topic {quote(topic)}: {expected}, got {quote(hits)}")
         rated = [hit for hit in hits if hit.get("rating") is not None or kind == "run"]
         n_hits += len(hits)
         n_unrated += len(hits) - len(rated)
@@ -396,9 +395,11 @@ def _read_request_rankings(requests: Sequence[Any], kind: str) -> Iterator[_Rank
     if kind == "run":
         raise InputError("expected a run, got a rank_eval request, which has judgments")
     for number, request in enumerate(requests, 1):
-        if not isinstance(request, Mapping) or not isinstance(request.get("ratings"), list):
-            raise InputError(f"request {number}: expected a list of rated documents 'ratings'")
-        yield _Ranking(request.get("id"), request["ratings"])
+        ratings = request.get("ratings") if isinstance(request, Mapping) else None
+        if not isinstance(ratings, list):
+            reason = f"'ratings' must be a list of rated documents, got {quote(ratings)}"
+            raise InputError(f"request {number}: {reason}")
+        yield _Ranking(request.get("id"), ratings)
 
 
 def _is_number(value: Any) -> bool:
@@ -459,7 +460,9 @@ def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[A
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
-            raise InputError(f"expected objects or ids as documents of topic {topic}, got both")
+            types = list_some(sorted({type(hit).__name__ for hit in hits}), 3)
+            expected = f"expected the documents of topic {topic} to be all objects or all ids"
+            raise InputError(f"{expected}, got {types}")
         if kind == "qrels" and not ranking.has_relevant_hits:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores
@@ -476,7 +479,8 @@ def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[A
     n_missing = sum(value is None for value in values)
     if 0 < n_missing < len(values):
         documents = inflect(len(values), "document")
-        raise InputError(f"{n_missing} of {documents} of topic {topic} have no score")
+        expected = f"expected a score of each document of topic {topic}"
+        raise InputError(f"{expected}, got none for {n_missing} of {documents}")
     # Elasticsearch gives no scores if hits are sorted by another field.
     return docs, None if n_missing else values
 

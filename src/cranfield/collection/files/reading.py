@@ -238,12 +238,12 @@ def _warn_of_unjudged(data: Any) -> None:
     """Warn of topics of a mapping without documents, which judgments cannot represent."""
     if not isinstance(data, Mapping):
         return
-    empty = [topic for topic, docs in data.items() if isinstance(docs, Sized) and not len(docs)]
-    if empty:
-        has, are = ("has", "is") if len(empty) == 1 else ("have", "are")
+    empty_topics = [t for t, docs in data.items() if isinstance(docs, Sized) and not len(docs)]
+    if empty_topics:
+        has, are = ("has", "is") if len(empty_topics) == 1 else ("have", "are")
         warn(
-            f"{inflect(len(empty), 'topic')} of the judgments {has} no documents"
-            f" ({list_some(map(quote, empty), 3)}) and {are} skipped;"
+            f"{inflect(len(empty_topics), 'topic')} of the judgments {has} no documents"
+            f" ({list_some(map(quote, empty_topics), 3)}) and {are} skipped;"
             " to include a topic, add a document with grade 0"
         )
 
@@ -519,8 +519,8 @@ class _InputRows:
             tags.update(dict.fromkeys(chunk.tags))
             frames.append(chunk.frame)
         # Topics with an empty ranking come last.
-        empty = () if (table := fields.get("table")) is None else table.empty_topics
-        ids = tuple(dict.fromkeys((*code_of, *empty)))
+        empty_topics = () if (table := fields.get("table")) is None else table.empty_topics
+        ids = tuple(dict.fromkeys((*code_of, *empty_topics)))
         rows = np.concatenate(codes), np.concatenate(keys), pl.concat(frames)
         return cls(ids, *rows, [*tags], **fields)
 
@@ -760,7 +760,7 @@ def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int
     return scores, ranks
 
 
-_HEAD = 1000
+_N_HEAD_ROWS = 1000
 """Number of rows that are compared first, as most columns that differ do so in these rows."""
 
 
@@ -768,12 +768,12 @@ def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:
     """Return True if each score is its negated rank."""
     return all(
         np.array_equal(scores[part], -ranks[part].astype(np.float64))
-        for part in (slice(_HEAD), slice(_HEAD, None))
+        for part in (slice(_N_HEAD_ROWS), slice(_N_HEAD_ROWS, None))
     )
 
 
 def _is_whole(values: Floats) -> bool:
-    return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
+    return all(np.array_equal(part, np.rint(part)) for part in np.split(values, [_N_HEAD_ROWS]))
 
 
 def _refuse_swapped_columns(
@@ -827,16 +827,15 @@ def _interpret_numbers(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     """Return the scores and ranks that the third of three columns holds; None without ranks."""
-    is_whole = bool(((values == np.rint(values)) & (values >= 0) & (values < 2**31)).all())
-    if numbers == "ranks" and not is_whole:
-        raise InputError(
-            "expected ranks >= 0 in the third column, got other numbers", source=source
-        )
-    if numbers == "scores" or not is_whole:
+    is_rank = (values == np.rint(values)) & (values >= 0) & (values < 2**31)
+    if numbers == "ranks" and not is_rank.all():
+        expected = "expected ranks from 0 to 2^31 - 1 in the third column"
+        raise InputError(f"{expected}, got {values[is_rank.argmin()]:g}", source=source)
+    if numbers == "scores" or not is_rank.all():
         return values, None
-    as_ranks = -values, values.astype(np.int32)
+    scores_and_ranks = -values, values.astype(np.int32)
     if numbers == "ranks":
-        return as_ranks
+        return scores_and_ranks
     order = np.argsort(codes, kind="stable")
     is_same_topic = np.diff(codes[order]) == 0
     steps = np.diff(values[order])[is_same_topic]
@@ -853,7 +852,7 @@ def _interpret_numbers(
             issues = f"{inflect(n_gaps, 'rank')} missing, {n_shared} shared, {n_falls} out of order"
             meaning = f"third column read as ranks ({issues})"
             warn(f"{source}: {meaning}; numbers='scores' reads the column as scores")
-        return as_ranks
+        return scores_and_ranks
     lowest, max_length = sorted_values[starts], int((ends - starts).max()) + 1
     is_dense = (sorted_values[ends] - lowest).sum() <= 1.25 * (values.size - starts.size)
     is_far_from_1 = lowest.min() > max_length and not is_dense
@@ -870,10 +869,10 @@ def _warn_of_swapped_columns(rows: _InputRows) -> None:
         return
     values = rows.frame["subtopic"].unique().sort()
     if len(values) > 1 and values.str.contains(r"^-?\d$").all():
-        listed = list_some(values, 5)
+        iterations = list_some(values, 5)
         warn(
             f"{rows.origin.name}: all grades (column 4) are 0, and iterations (column 2) are"
-            f" {listed}; the columns may be swapped: topic, iteration, document, grade"
+            f" {iterations}; the columns may be swapped: topic, iteration, document, grade"
         )
 
 

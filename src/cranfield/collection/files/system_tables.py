@@ -60,7 +60,7 @@ PARTS_OF_RUNS = frozenset(
 """Names of columns whose values are parts or repetitions of a topic in a run."""
 
 _MAX_COLUMNS = 100
-"""Maximum number of columns that are checked for names of systems."""
+"""Maximum number of unread columns that are checked."""
 
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
@@ -101,8 +101,8 @@ class SystemTable:
     def _select_rows(self, rows: Indices) -> SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
-    def _iterate_system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
-        """Yield the name, texts and distinct values of each unread column that may hold systems."""
+    def _iterate_candidate_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
+        """Yield name, texts and distinct values of unread columns of 2 to `_MAX_SYSTEMS` values."""
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
             column = _to_text(cells())
             column = column if self.rows is None else column[self.rows]
@@ -112,9 +112,7 @@ class SystemTable:
 
     def warn_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
-        columns = (
-            column for column in self._iterate_system_like_columns() if is_system_like(column[0])
-        )
+        columns = (c for c in self._iterate_candidate_columns() if is_system_like(c[0]))
         name, _, values = next(columns, ("", None, []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
@@ -124,7 +122,7 @@ class SystemTable:
 
     def find_distinguishing_column(self) -> tuple[str, list[str], str] | None:
         """Return a column (name, values, role) that may explain repeated documents, or None."""
-        columns = list(self._iterate_system_like_columns())
+        columns = list(self._iterate_candidate_columns())
         pairs = self.table.frame.select("topic", "doc")
         for name, column, values in sorted(columns, key=lambda column: len(column[2])):
             if not pairs.with_columns(value=column).is_duplicated().any():
@@ -230,8 +228,8 @@ def read_system_table(
         raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
     names_of_runs = columns.names if kind == "run" else ()
-    system_like = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
-    columns.check_unused(schema, [*positions.values(), *system_like], names or ())
+    system_positions = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
+    columns.check_unused(schema, [*positions.values(), *system_positions], names or ())
     cells = columns.get_cells(schema, positions)
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
@@ -332,8 +330,8 @@ def _find_system_column(columns: Columns) -> str | None:
         n_pairs = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
         if not n_pairs == values[first].n_unique() == values[k].n_unique():
             names = [str(columns.names[k]) for k in candidates]
-            listed = ", ".join(map(quote, names))
-            reason = f"has {len(names)} columns that may name the system ({listed})"
+            names_text = ", ".join(map(quote, names))
+            reason = f"has {len(names)} columns that may name the system ({names_text})"
             raise InputError(f"{reason}; set system={names[0]!r}", source=columns.source)
     return str(columns.names[first])
 

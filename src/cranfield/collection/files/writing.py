@@ -66,7 +66,7 @@ def write_run(
         Maximum number of documents written per topic; None for all.
     metadata
         Whether to write the metadata of the run, if there are any, as a header of comments. A
-        header that was read is written unchanged, byte for byte.
+        header of comments that was read is written unchanged.
     format
         One of `trec`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default the format of the
         suffix, and TREC text for other files. Other formats have the columns topic, doc, score,
@@ -187,9 +187,10 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
             reason = f"{column.name} {quote(invalid[0])} is empty or contains a blank"
             raise CranfieldError(f"{reason}; {_FORMATS_HINT}")
     for prefix, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
-        if table["topic"].str.starts_with(prefix).any():
-            reason = f"a topic must not begin with {quote(prefix)}"
-            raise CranfieldError(f"{reason}, which would be read as {description}")
+        invalid = table["topic"].filter(table["topic"].str.starts_with(prefix))
+        if invalid.len():
+            reason = f"a topic must not begin with {quote(prefix)}, which would be read as"
+            raise CranfieldError(f"{reason} {description}, got {quote(invalid[0])}")
     with _open_output(path) as out:
         out.write(head)
         for start in range(0, max(1, table.height), _BLOCK):

@@ -161,9 +161,9 @@ class Coverage:
                     f" ({_name_worst(worst_row.system, systems)}{inflect(len(topics), 'topic')}:"
                     f" {list_some(map(quote, topics), 5)})"
                 )
-        topics = (find_similar_ids(row.extra, row.missing) for row in self.systems)
-        docs = (row.similar_docs for row in self.systems)
-        for noun, pairs in (("topic", topics), ("document", docs)):
+        topic_pairs = (find_similar_ids(row.extra, row.missing) for row in self.systems)
+        doc_pairs = (row.similar_docs for row in self.systems)
+        for noun, pairs in (("topic", topic_pairs), ("document", doc_pairs)):
             if pair := next(filter(None, pairs), None):
                 notes.append(
                     f"{noun} {quote(pair[0])} of the runs and {noun} {quote(pair[1])} of the"

@@ -153,8 +153,8 @@ def assemble_runs(
     is_used = topic_index >= 0
 
     shape = (len(topics), len(judged_runs))
-    retrieved = np.zeros(shape, dtype=np.int64)
-    scored = np.zeros(shape, dtype=bool)
+    n_retrieved = np.zeros(shape, dtype=np.int64)
+    is_scored = np.zeros(shape, dtype=bool)
 
     def replace_topics(table: Ints, system: int) -> Ints:
         """Replace topics, in the first row of a table, by cells."""
@@ -171,14 +171,14 @@ def assemble_runs(
         rows.append(replace_topics(columns, system))
         ties.append(replace_topics(run.ties, system))
         tie_groups.append(replace_topics(run.tie_groups, system))
-        retrieved[topic_index[is_used], system] = run.n_retrieved[is_used]
-        scored[topic_index[is_used], system] = run.has_topic[is_used]
+        n_retrieved[topic_index[is_used], system] = run.n_retrieved[is_used]
+        is_scored[topic_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
             if name in position_of:
-                retrieved[position_of[name], system] = count
-                scored[position_of[name], system] = True
+                n_retrieved[position_of[name], system] = count
+                is_scored[position_of[name], system] = True
     if policies.topics == "qrels":
-        scored[:] = True
+        is_scored[:] = True
 
     topic = topic_index[qrels.codes]
     grade = qrels.grades.astype(np.int64)
@@ -200,7 +200,7 @@ def assemble_runs(
         topics=tuple(topics),
         systems=tuple(names),
         documents=documents,
-        n_retrieved=retrieved,
+        n_retrieved=n_retrieved,
         judgments=Judgments(
             shape[0],
             topic[judgment_rows],
@@ -209,9 +209,9 @@ def assemble_runs(
             policies.max_grade or max(qrels.max_grade, 0),
             {name: values[judgment_rows] for name, values in qrels.columns.items()},
         ),
-        is_scored=scored,
+        is_scored=is_scored,
         policies=policies,
-        coverage=_count_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
+        coverage=_count_coverage(names, judged_runs, qrels, n_retrieved, documents, lowest_judged),
         side_data=_collect_side_data(
             judged_runs, supplements, topic_index, topics, judgment_rows, positions, qrels
         ),
@@ -262,7 +262,7 @@ def _collect_side_data(
 ) -> SideData:
     """Collect the side data of documents and topics in the order of the judged runs."""
     shape = (len(topics), len(judged_runs))
-    by_name: dict[str, Rows] = {}
+    rows_by_name: dict[str, Rows] = {}
     for name in supplements.tables:
         # Documents are looked up only when runs are judged by relevance, not on other aspects.
         tables = [run.table_rows.get(name, NO_ROWS) for run in judged_runs]
@@ -275,7 +275,7 @@ def _collect_side_data(
         )
         known_rows = np.flatnonzero(topic_index[topic] >= 0)
         order = known_rows[np.lexsort((code[known_rows], rank[known_rows], cell[known_rows]))]
-        by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
+        rows_by_name[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
     groups = None
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
@@ -286,28 +286,28 @@ def _collect_side_data(
         order = np.lexsort((table.codes[rows], judgment))
         judgment, rows = judgment[order], rows[order]
         groups = Groups(
-            table.names, by_name["groups"], judgment, table.codes[rows], table.values[rows]
+            table.names, rows_by_name["groups"], judgment, table.codes[rows], table.values[rows]
         )
     intents = supplements.intents
     if intents is not None:
         intents = intents.select_topics(qrels.find_codes(topics), judgment_rows)
-    return SideData(by_name.get("lengths"), groups, intents)
+    return SideData(rows_by_name.get("lengths"), groups, intents)
 
 
 def _count_coverage(
     names: list[str],
     judged_runs: Sequence[JudgedRun],
     qrels: Qrels,
-    retrieved: Ints,
+    n_retrieved: Ints,
     documents: Rows,
     lowest_judged: int,
 ) -> Coverage:
     judged_rows = documents.where(documents.grade >= lowest_judged)
     counts: dict[str, Ints] = {}
     for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
-        counts[f"n_retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
-        n_judged = judged_rows.where(judged_rows.rank <= depth).count.sum(axis=0)
-        counts[f"n_unjudged{suffix}"] = n_retrieved - n_judged
+        counts[f"n_retrieved{suffix}"] = totals = np.minimum(n_retrieved, depth).sum(axis=0)
+        n_judged = judged_rows.where(judged_rows.rank <= depth).n_rows.sum(axis=0)
+        counts[f"n_unjudged{suffix}"] = totals - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(
         tuple(

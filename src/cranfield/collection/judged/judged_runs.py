@@ -224,11 +224,11 @@ class JudgedRuns(Scorable):
 
     def _make_condensed(self) -> JudgedRuns:
         judged = self.judged()
-        documents = replace(judged, rank=judged.seen, gains=np.empty(0), source=(judged, None))
+        rows = replace(judged, rank=judged.row_numbers, gains=np.empty(0), source=(judged, None))
         view = replace(
             self,
-            documents=documents,
-            n_retrieved=documents.count,
+            documents=rows,
+            n_retrieved=rows.n_rows,
             side_data=self.side_data.condense(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
@@ -252,7 +252,7 @@ class JudgedRuns(Scorable):
         return self._select_rows("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
-        """Return the retrieved documents with grade >= rel; `seen` counts them by rank."""
+        """Return the retrieved documents with grade >= rel; `row_numbers` counts them by rank."""
         low = max(rel, self.judgments.judged_from)
         return self._select_rows(("relevant", low), low)
 
@@ -313,7 +313,7 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = f"{name} requires search sessions: evaluate_sessions, or `cranfield sessions`"
+        requirement = f"{name} requires sessions; use evaluate_sessions, or `cranfield sessions`"
         return _require(self.side_data.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
@@ -365,7 +365,7 @@ def _require(part: View | None, requirement: str) -> View:
 def _move_to_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
     positions, is_judged = find_positions(judged.keys, rows.keys)
-    ranks = judged.seen[positions[is_judged]]
+    ranks = judged.row_numbers[positions[is_judged]]
     gains = rows.gains[is_judged] if rows.gains.size else rows.gains
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
 
@@ -395,18 +395,18 @@ def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     pairs = judgments.topic * (2 * code.size + 1) + code
     # Judgments are in order of topic and descending grade: the first of a class has its highest.
     _, first_judgments, class_numbers = np.unique(pairs, return_index=True, return_inverse=True)
-    order = np.argsort(first_judgments)
-    best_judgments = first_judgments[order]
+    class_order = np.argsort(first_judgments)
+    best_judgments = first_judgments[class_order]
     ranks_of_classes = np.empty(best_judgments.size, dtype=np.int64)
-    ranks_of_classes[order] = np.arange(best_judgments.size)
+    ranks_of_classes[class_order] = np.arange(best_judgments.size)
     judgment = ranks_of_classes[class_numbers[documents.judgment]]
 
     # Unjudged documents do not make other documents of their class redundant.
     judged_rows = np.flatnonzero(documents.grade >= judgments.judged_from)
     keys = documents.cell[judged_rows] * max(best_judgments.size, 1) + judgment[judged_rows]
-    by_key = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable")
     is_redundant = np.zeros(documents.cell.size, dtype=bool)
-    is_redundant[judged_rows[by_key]] = number_rows(keys[by_key]) > 1
+    is_redundant[judged_rows[order]] = number_rows(keys[order]) > 1
     grade = np.where(is_redundant, np.minimum(documents.grade, 0), documents.grade)
     return replace(
         judged,
@@ -436,14 +436,14 @@ def make_grade_runs(
     """
     n_runs, n_topics = len(runs), 1 + has_every_grade
     run, rank = np.nonzero(runs >= 0)
-    retrieved = np.zeros((n_topics, n_runs), dtype=np.int64)
-    retrieved[0] = np.bincount(run, minlength=n_runs)
+    n_retrieved = np.zeros((n_topics, n_runs), dtype=np.int64)
+    n_retrieved[0] = np.bincount(run, minlength=n_runs)
     further_grades = np.arange(max_grade * has_every_grade, -has_every_grade, -1)
     return JudgedRuns(
         ("topic", "every grade")[:n_topics],
         tuple(map(str, range(n_runs))),
         Rows(run * n_topics, rank + 1, runs[run, rank].astype(np.int64), (n_topics, n_runs)),
-        retrieved,
+        n_retrieved,
         Judgments(
             n_topics,
             np.repeat(np.arange(2), [judged.size, further_grades.size]),
@@ -476,7 +476,7 @@ def iterate_intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterat
     intents = judged.intents(name, rel)
     topic, position = np.nonzero(intents.exists)
     n_judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
-    n_rows = judged.documents.count.sum(axis=1) + n_judgments
+    n_rows = judged.documents.n_rows.sum(axis=1) + n_judgments
     blocks = (np.cumsum(n_rows[topic]) - 1) // BLOCK
     if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))

@@ -162,7 +162,7 @@ def _is_read(data: Any) -> bool:
 
 
 @contextmanager
-def hint_at_order(runs: Any, qrels: Any, order: str = ORDER_HINT, **options: Any) -> Iterator[None]:
+def hint_at_order(runs: Any, qrels: Any, hint: str = ORDER_HINT, **options: Any) -> Iterator[None]:
     """Add the order of the arguments to an error if runs and judgments seem to be swapped."""
     try:
         yield
@@ -170,7 +170,7 @@ def hint_at_order(runs: Any, qrels: Any, order: str = ORDER_HINT, **options: Any
         if not _are_swapped(runs, qrels, options):
             raise
         name = quote(fspath(qrels)) if isinstance(qrels, (str, PathLike)) else "the judgments"
-        raise InputError(f"{error}; {name} can be read as a run, but {order}") from None
+        raise InputError(f"{error}; {name} can be read as a run, but {hint}") from None
 
 
 def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
@@ -395,7 +395,7 @@ def judge(
         names, results = judge_each(
             run_list, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
         )
-    judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
+    judged = assemble_runs(names, [run for run, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
     n_excluded = sum(row.n_excluded for row in judged.coverage.systems)
     if exclude is not None and not n_excluded:
@@ -413,23 +413,25 @@ def judge(
         extra_tables = Supplements(supplements.tables)
         # The grades of other aspects are on scales of their own.
         policy = replace(policy, max_grade=None, topics_with_grade=None)
-        aspect_runs = {
+        aspects_by_name = {
             name: _share_side_data(
-                judged, assemble_runs(names, parts, other, policy, extra_tables, judged.topics)
+                judged, assemble_runs(names, runs, aspect, policy, extra_tables, judged.topics)
             )
-            for (name, other), *parts in zip(
-                aspect_qrels.items(), *(others for _, others in results), strict=True
+            for (name, aspect), *runs in zip(
+                aspect_qrels.items(),
+                *(r for _, r in results),
+                strict=True,
             )
         }
-        judged = replace(judged, side_data=replace(judged.side_data, aspects=aspect_runs))
+        judged = replace(judged, side_data=replace(judged.side_data, aspects=aspects_by_name))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
-    for name, other in aspect_qrels.items():
-        missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
+    for name, aspect in aspect_qrels.items():
+        missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*aspect.topics}])
         if missing_topics:
-            n_topics = f"{len(missing_topics)} of {inflect(len(judged.topics), 'topic')}"
-            listed = list_some(map(quote, missing_topics), 3)
+            topics_text = list_some(map(quote, missing_topics), 3)
             warn(
-                f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
+                f"aspect {name} has no judgments for {len(missing_topics)} of"
+                f" {inflect(len(judged.topics), 'topic')} ({topics_text}); their documents have"
                 " grade 0 on this aspect"
             )
     return judged.condense() if policy.unjudged == "condensed" else judged
@@ -456,9 +458,9 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
         if row.n_unjudged == row.n_retrieved and n != 1 and (row.n_retrieved or row.extra)
     ]
     if systems:
-        listed = list_some(map(quote, systems), 3)
+        names = list_some(map(quote, systems), 3)
         warn(
-            f"no document that {listed} retrieved is judged; check that ids of topics and documents"
+            f"no document that {names} retrieved is judged; check that ids of topics and documents"
             " are spelled as in the judgments"
         )
 
@@ -501,14 +503,14 @@ class _RunJudge:
         return judged_run, aspect_runs
 
 
-def _share_side_data(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
-    """Return `other` with the cells, lengths and groups, which are the same on all aspects."""
-    relevance, groups = judged.side_data, other.side_data.groups
+def _share_side_data(judged: JudgedRuns, aspect_runs: JudgedRuns) -> JudgedRuns:
+    """Return `aspect_runs` with the cells, lengths and groups, which all aspects share."""
+    relevance, groups = judged.side_data, aspect_runs.side_data.groups
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)
-    side_data = replace(other.side_data, lengths=relevance.lengths, groups=groups)
+    side_data = replace(aspect_runs.side_data, lengths=relevance.lengths, groups=groups)
     return replace(
-        other, is_scored=judged.is_scored, n_retrieved=judged.n_retrieved, side_data=side_data
+        aspect_runs, is_scored=judged.is_scored, n_retrieved=judged.n_retrieved, side_data=side_data
     )
 
 
@@ -535,20 +537,20 @@ def judge_one(
 ) -> JudgedRun:
     """Judge one run, and look up its documents in tables; the order is computed by default."""
     order = order_documents(run, policy.order) if order is None else order
-    to_qrels = qrels.find_codes(run.topics)
-    rows, source = run.find_matching_rows(qrels)
-    rank, topic = order.compute_ranks(rows), qrels.codes[source].astype(np.int64)
-    grade = qrels.grades[source].astype(np.int64)
-    is_judged_topic = to_qrels >= 0
-    similar_docs = _find_similar_documents(run, qrels, to_qrels, rows, source)
+    qrels_codes = qrels.find_codes(run.topics)
+    rows, qrels_rows = run.find_matching_rows(qrels)
+    rank, topic = order.compute_ranks(rows), qrels.codes[qrels_rows].astype(np.int64)
+    grade = qrels.grades[qrels_rows].astype(np.int64)
+    is_judged_topic = qrels_codes >= 0
+    similar_docs = _find_similar_documents(run, qrels, qrels_codes, rows, qrels_rows)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
-        code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
-        rows, *groups = order.find_tied_documents(code_of[topic], rank, grade)
-        ties = np.stack([topic[rows], rank[rows], grade[rows], *groups])
+        code_of[qrels_codes[is_judged_topic]] = np.flatnonzero(is_judged_topic)
+        rows, *tie_columns = order.find_tied_documents(code_of[topic], rank, grade)
+        ties = np.stack([topic[rows], rank[rows], grade[rows], *tie_columns])
     tie_groups = order.find_tie_groups()
-    tie_groups[0] = to_qrels[tie_groups[0]]
+    tie_groups[0] = qrels_codes[tie_groups[0]]
     counts = order.counts
     # Sort by cell and rank here, while other runs are still being read.
     by_cell = np.argsort((qrels.topic_positions[topic] << 32) | rank)
@@ -556,24 +558,24 @@ def judge_one(
         counts = np.minimum(counts, policy.depth)
         tie_groups[2] = np.minimum(tie_groups[2], policy.depth - tie_groups[1] + 1)
         by_cell = by_cell[rank[by_cell] <= policy.depth]
-    retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
-    retrieved[to_qrels[is_judged_topic]] = counts[is_judged_topic]
+    n_retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
+    n_retrieved[qrels_codes[is_judged_topic]] = counts[is_judged_topic]
     return JudgedRun(
         name=run.name,
         stem=stem,
         topic=topic[by_cell],
         rank=rank[by_cell],
         grade=grade[by_cell],
-        n_retrieved=retrieved,
-        has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
+        n_retrieved=n_retrieved,
+        has_topic=np.isin(np.arange(len(qrels.topics)), qrels_codes),
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
         n_tied=order.n_tied,
         n_contradictions=order.n_contradictions,
         n_chunks=run.n_chunks,
         similar_docs=similar_docs,
-        judgment_row=source[by_cell],
+        judgment_row=qrels_rows[by_cell],
         table_rows={
-            name: _find_rows_in_table(run, order, to_qrels, table, policy.depth)
+            name: _find_rows_in_table(run, order, qrels_codes, table, policy.depth)
             for name, table in (tables or {}).items()
         },
         ties=ties,
@@ -586,7 +588,7 @@ _N_CHECKED = 10
 
 
 def _find_similar_documents(
-    run: Run, qrels: Qrels, to_qrels: Ints, rows: Ints, source: Ints
+    run: Run, qrels: Qrels, qrels_codes: Ints, rows: Ints, qrels_rows: Ints
 ) -> tuple[str, str] | None:
     """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
     is_judged = np.zeros(len(run), dtype=bool)
@@ -596,33 +598,33 @@ def _find_similar_documents(
     starts = np.flatnonzero(is_first)
     sizes = np.diff(starts, append=len(run)).clip(max=_N_CHECKED)
     # Only the first topics of the judgments, whose normal forms are computed once for all runs.
-    topics = to_qrels[run.codes[starts]]
+    topics = qrels_codes[run.codes[starts]]
     is_checked = (topics >= 0) & (topics < N_COMPARED_TOPICS)
     _, first_rows = join_ranges(starts[is_checked], (starts + sizes)[is_checked])
-    unjudged = first_rows[~is_judged[first_rows]]
-    if unjudged.size <= 0.2 * first_rows.size:
+    unjudged_rows = first_rows[~is_judged[first_rows]]
+    if unjudged_rows.size <= 0.2 * first_rows.size:
         return None
-    codes = to_qrels[run.codes[unjudged]].astype(np.int32)
-    docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged)})
+    codes = qrels_codes[run.codes[unjudged_rows]].astype(np.int32)
+    docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged_rows)})
     docs = docs.with_columns(form=NORMAL_FORM)
     keys = compute_pair_keys(docs["form"], codes, qrels.topics)
     first, end = (np.searchsorted(qrels.form_keys, keys, side) for side in ("left", "right"))
     if (first == end).all():
         return None
     pairs = docs.join(qrels.forms, on=["topic", "form"])
-    pairs = pairs.filter(~pl.Series(np.isin(pairs["row"].to_numpy(), source))).head(_N_CHECKED)
-    for doc, other in pairs.select("doc", "doc_right").iter_rows():
+    pairs = pairs.filter(~pl.Series(np.isin(pairs["row"].to_numpy(), qrels_rows))).head(_N_CHECKED)
+    for doc, other_doc in pairs.select("doc", "doc_right").iter_rows():
         # If both ids occur in one of the files, they are two documents.
-        if not (run.docs == other).any() and not (qrels.docs == doc).any():
-            return doc, other
+        if not (run.docs == other_doc).any() and not (qrels.docs == doc).any():
+            return doc, other_doc
     return None
 
 
 def _find_rows_in_table(
-    run: Run, order: RunOrder, to_qrels: Ints, table: DocumentTable, depth: int | None
+    run: Run, order: RunOrder, qrels_codes: Ints, table: DocumentTable, depth: int | None
 ) -> TableRows:
     rows, table_rows = table.find_rows(run.docs)
-    topic, rank = to_qrels[run.codes[rows]], order.compute_ranks(rows)
+    topic, rank = qrels_codes[run.codes[rows]], order.compute_ranks(rows)
     is_scored = (topic >= 0) & (depth is None or rank <= depth)
     row = table_rows[is_scored]
     return TableRows(topic[is_scored], rank[is_scored], table.codes[row], table.values[row])

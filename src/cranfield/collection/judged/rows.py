@@ -131,8 +131,8 @@ class Rows:
         return make_read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
-    def seen(self) -> Ints:
-        """Number of rows of the same cell up to each row, that row included."""
+    def row_numbers(self) -> Ints:
+        """Number of each row within its cell, from 1."""
         before = np.repeat(self.starts - 1, self.sizes)
         return make_read_only(np.arange(self.cell.size) - before)
 
@@ -142,7 +142,7 @@ class Rows:
         return make_read_only(np.asarray(self.cell % self.shape[0]))
 
     @property
-    def count(self) -> Ints:
+    def n_rows(self) -> Ints:
         """Number of rows of each cell; shape (topics, systems)."""
         return self._reshape(self.sizes)
 
@@ -155,8 +155,8 @@ class Rows:
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum the values of each cell, in order of rank; shape (topics, systems)."""
-        cells = self.shape[0] * self.shape[1]
-        return self._reshape(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
+        n_cells = self.sizes.size
+        return self._reshape(np.bincount(self.cell, values, n_cells)).astype(float)
 
     def cumulate(self, values: NDArray[Any]) -> Floats:
         """Return the running sum of values within each cell."""
@@ -165,7 +165,7 @@ class Rows:
             # Sums of whole numbers and their differences are exact, and most gains are whole.
             if np.abs(values).sum() < _MAX_EXACT and (values == np.trunc(values)).all():
                 return self._restart_in_cells(np.cumsum(values), values)
-            return scan(values, self.seen, np.add)
+            return scan(values, self.row_numbers, np.add)
 
     def cumulate_counts(self, is_selected: NDArray[np.bool_]) -> Ints:
         """Return the running count of selected rows within each cell."""
@@ -183,9 +183,9 @@ class Rows:
         """Return the running product of values within each cell."""
         is_factor = values != 1
         if is_factor.all():
-            return scan(values, self.seen, np.multiply)
-        # Factors of 1 are skipped, so that the last bit of a cell does not depend on other cells.
-        factors = scan(values[is_factor], self.where(is_factor).seen, np.multiply)
+            return scan(values, self.row_numbers, np.multiply)
+        # Factors of 1 are skipped, so that the last bit does not depend on the number of such rows.
+        factors = scan(values[is_factor], self.where(is_factor).row_numbers, np.multiply)
         products = np.append(factors, 1.0)[np.cumsum(is_factor) - 1]
         return np.where(self.cumulate_counts(is_factor) > 0, products, 1.0)
 
@@ -203,17 +203,17 @@ class Rows:
         out[(self.starts + self.sizes - 1)[self.sizes > 0]] = end
         return out
 
-    def get_firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
-        """Return the value of each cell's first row, `empty` without rows; (topics, systems)."""
-        return self._get_values(self.starts, values, empty)
+    def get_firsts(self, values: NDArray[_T], default: float) -> NDArray[_T]:
+        """Return the value of each cell's first row, `default` without rows; (topics, systems)."""
+        return self._get_values(self.starts, values, default)
 
-    def get_lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
-        """Return the value of each cell's last row, `empty` without rows; (topics, systems)."""
-        return self._get_values(self.starts + self.sizes - 1, values, empty)
+    def get_lasts(self, values: NDArray[_T], default: float) -> NDArray[_T]:
+        """Return the value of each cell's last row, `default` without rows; (topics, systems)."""
+        return self._get_values(self.starts + self.sizes - 1, values, default)
 
-    def _get_values(self, rows: Ints, values: NDArray[_T], empty: float) -> NDArray[_T]:
-        """Return the value of a row of each cell, `empty` without rows; (topics, systems)."""
-        out = np.full(self.sizes.size, empty, dtype=values.dtype)
+    def _get_values(self, rows: Ints, values: NDArray[_T], default: float) -> NDArray[_T]:
+        """Return the value of a row of each cell, `default` without rows; (topics, systems)."""
+        out = np.full(self.sizes.size, default, dtype=values.dtype)
         out[self.sizes > 0] = values[rows[self.sizes > 0]]
         return self._reshape(out)
 
@@ -244,15 +244,16 @@ class Rows:
     def with_gains(self, gains: Floats) -> Rows:
         """Return the rows with other gains; cached properties of their order are reused."""
         rows = Rows(self.cell, self.rank, self.grade, self.shape, gains, (self, None))
-        vars(rows).update({name: getattr(self, name) for name in ("sizes", "starts", "seen")})
+        cached_names = ("sizes", "starts", "row_numbers")
+        vars(rows).update({name: getattr(self, name) for name in cached_names})
         return rows
 
     def at(self, per_cell: NDArray[_T]) -> NDArray[_T]:
         """Return the cell's value for each row; `per_cell` is (topics, systems) or (topics, 1)."""
         return np.repeat(np.broadcast_to(per_cell, self.shape).T.ravel(), self.sizes)
 
-    def _reshape(self, flat: NDArray[Any]) -> NDArray[Any]:
-        return flat.reshape(self.shape[1], self.shape[0]).T
+    def _reshape(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values.reshape(self.shape[1], self.shape[0]).T
 
 
 def make_read_only(array: _Array) -> _Array:
@@ -275,7 +276,7 @@ def condense_tie_groups(groups: Ints, judged: Rows) -> Ints:
     start, stop = (np.searchsorted(keys, cell << 32 | rank) for rank in (first, first + size))
     is_group = stop - start > 1
     start, stop = start[is_group], stop[is_group]
-    return np.stack([cell[is_group], judged.seen[start], stop - start])
+    return np.stack([cell[is_group], judged.row_numbers[start], stop - start])
 
 
 def permute_ties(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
@@ -298,7 +299,7 @@ def condense_ties(ties: Ints, judged: Rows) -> Ints:
     """Restrict ties to judged documents, with their ranks in the ranking of judged documents."""
     cell, rank, grade, first, _ = ties
     positions, is_judged = find_positions(judged.keys, cell << 32 | rank)
-    ranks = judged.seen[positions[is_judged]]
+    ranks = judged.row_numbers[positions[is_judged]]
     groups = (cell << 32 | first)[is_judged]
     _, starts, size = np.unique(groups, return_index=True, return_counts=True)
     firsts = np.minimum.reduceat(ranks, starts) if ranks.size else ranks

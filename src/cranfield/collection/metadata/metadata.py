@@ -76,7 +76,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
             line = first_line + mark.line
     except (ValueError, OverflowError):
         # PyYAML does not catch Python's errors for "\UFFFFFFFF" and versions of 5,000 digits.
-        reason, line = "a number has too many digits", first_line + loader.line
+        reason, line = "a number is too large", first_line + loader.line
     else:
         if values is None or isinstance(values, dict):
             messages = (
@@ -85,7 +85,8 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
                 for key, offset in loader.repeated_keys
             )
             return YamlMapping(values or {}, tuple(messages))
-        reason = "expected a mapping of keys to values"
+        got = "a list" if isinstance(values, list) else "a single value"
+        reason = f"expected a mapping of keys to values, got {got}"
     raise InputError(f"is not valid YAML: {sanitise(reason[:160])}", source=source, line=line)
 
 
@@ -114,11 +115,11 @@ class _Loader(yaml.BaseLoader):
             )
         if self.nodes > MAX_NODES:
             raise _UnsupportedYamlError(
-                f"expected at most {MAX_NODES:,} keys and values", event.start_mark
+                f"expected at most {MAX_NODES:,} keys and values, got more", event.start_mark
             )
         if self.depth == MAX_DEPTH and not isinstance(event, yaml.ScalarEvent):
             raise _UnsupportedYamlError(
-                f"expected at most {MAX_DEPTH} levels of nesting", event.start_mark
+                f"expected at most {MAX_DEPTH} levels of nesting, got more", event.start_mark
             )
         # Aliases are refused, so anchors have no effect and may be repeated.
         event.anchor = None
@@ -471,10 +472,10 @@ def _drop_path(value: Any, keys: Sequence[str]) -> Any:
     if not isinstance(value, Mapping):
         return value
     path = ".".join(keys)
-    others = {name: inner for name, inner in value.items() if name != path}
-    if len(keys) > 1 and keys[0] in others:
-        others[keys[0]] = _drop_path(others[keys[0]], keys[1:])
-    return others
+    remaining_values = {name: inner for name, inner in value.items() if name != path}
+    if len(keys) > 1 and keys[0] in remaining_values:
+        remaining_values[keys[0]] = _drop_path(remaining_values[keys[0]], keys[1:])
+    return remaining_values
 
 
 def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 """Maximum number of bytes of a header or a file of metadata."""
 
-_HEAD = 1 << 16
+_HEAD_BYTES = 1 << 16
 """Number of bytes at the start of a file in which a header must begin."""
 
 _START = re.compile(
@@ -67,9 +67,9 @@ class Header:
 
 def find_header(chunk: bytes, source: str) -> Header | None:
     """Return the header of a run, or None; `chunk` has its first 2 MiB, or all bytes if fewer."""
-    start, form = _START.match(chunk, 0, _HEAD), "ir_metadata"
+    start, form = _START.match(chunk, 0, _HEAD_BYTES), "ir_metadata"
     if start is None:
-        start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
+        start, form = _SYSDESC.match(chunk, 0, _HEAD_BYTES), "sysdesc"
     if start is None:
         return None
     line, offset, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + MAX_BYTES
@@ -122,7 +122,8 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     ------
     InputError
         For invalid YAML, more than 1 MiB, 100,000 keys and values or 50 levels, aliases, unknown
-        tags, or a header without an end; the message names the file and, except for size, the line.
+        tags, or a header without an end; the message names the file and, if one line is at
+        fault, the line.
 
     Warns
     -----

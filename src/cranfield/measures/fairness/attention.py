@@ -103,7 +103,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         # Each relevant document multiplies the weights of all ranks below by the same factor.
         hits = judged.relevant(self.rel)
         factor = (1.0 - self.stop) ** power
-        decrease = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
+        decrease = factor ** (hits.row_numbers - 1.0) - factor ** (hits.row_numbers * 1.0)
         return sums - hits.total(decrease * (hits.at(sums) - cumulative_weights[hits.rank]))
 
     def sum_exposure_by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:

@@ -235,7 +235,7 @@ class _ExposureRatio(
         # Rows have no method for the smallest value: it is the highest minus the largest distance.
         min_ratio = max_ratio - pairs.find_maxima(pairs.at(max_ratio) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
-        min_ratio = np.where(pairs.count < n_sides, 0.0, min_ratio)
+        min_ratio = np.where(pairs.n_rows < n_sides, 0.0, min_ratio)
         return np.where(n_sides > 1, divide(min_ratio, max_ratio), 0.0)
 
 

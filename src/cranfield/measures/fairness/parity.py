@@ -147,11 +147,11 @@ class _PrefixParityMeasure(
     def score(self, judged: JudgedRuns) -> Floats:
         view = judged.condense() if self.judged_only else judged
         rows = select_protected_rows(view, self.protected, str(self))
-        n, s = view.n_retrieved, rows.count
+        n, s = view.n_retrieved, rows.n_rows
         depth = min(self.cutoff or 10**9, int(n.max(initial=0)))
         total = np.zeros(view.shape)
         for i in range(self.step, depth + 1, self.step):
-            x = rows.where(rows.rank <= i).count
+            x = rows.where(rows.rank <= i).n_rows
             total += np.where(i <= n, self.compute_distances(x, i, n, s) / np.log2(i), 0.0)
         if self.normalised:
             pairs, pair_index = np.unique(
@@ -284,7 +284,8 @@ class RankedGroupFairness(_ProtectedGroup):
         minima = np.array([0, *counts])
         final_counts = minima[judged.n_retrieved]
         # All tests pass if the j-th protected document precedes the first prefix that requires j.
-        is_in_time = (rows.seen <= rows.at(final_counts)) & (minima[rows.rank - 1] < rows.seen)
+        numbers = rows.row_numbers
+        is_in_time = (numbers <= rows.at(final_counts)) & (minima[rows.rank - 1] < numbers)
         return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))
 
 

@@ -41,7 +41,7 @@ class _AveragePrecisionBase(RelevanceMeasure, family="average precision", is_mon
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        precision = self.average_at_rank(hits.seen, hits.rank)
+        precision = self.average_at_rank(hits.row_numbers, hits.rank)
         return divide(hits.total(precision), find_divisor(self, judged.recall_base(self.rel)))
 
 
@@ -114,7 +114,7 @@ class _InterpolatedMeasure(
             bounds = np.stack([starts, stops], axis=1).ravel()
             # The last slice needs no stop, which would be out of bounds.
             bounds = bounds[:-1] if bounds[-1] == hits.cell.size else bounds
-            max_precision[cells] = np.maximum.reduceat(hits.seen / hits.rank, bounds)[::2]
+            max_precision[cells] = np.maximum.reduceat(hits.row_numbers / hits.rank, bounds)[::2]
         return max_precision.reshape(judged.shape[::-1]).T
 
 
@@ -174,7 +174,7 @@ class InferredAveragePrecision(RelevanceMeasure):
         hit_rows = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)
         # Counts of documents of the pool above each relevant document.
-        n_above, n_relevant = pool.seen[hit_rows] - 1, hits.seen - 1
+        n_above, n_relevant = pool.row_numbers[hit_rows] - 1, hits.row_numbers - 1
         is_unsampled = pool.grade < 0
         n_unsampled = pool.cumulate_counts(is_unsampled)[hit_rows] if is_unsampled.any() else 0
         n_judged = n_above - n_unsampled
@@ -251,7 +251,7 @@ class GradedAveragePrecision(Measure):
             weight = self.sum_weights(grade) - self.sum_weights(previous_grade)
             previous_grade = grade
             hits = judged.relevant(grade)
-            total += weight * hits.total(hits.seen / hits.rank)
+            total += weight * hits.total(hits.row_numbers / hits.rank)
             divisor += weight * find_divisor(self, judged.recall_base(grade))
         return divide(total, divisor)
 

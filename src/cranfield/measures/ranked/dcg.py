@@ -148,9 +148,9 @@ class nDCGAtRelevant(GainMeasure):
         ideal_dcg, _ = look_up_total(ideal, ideal.cumulate(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
         ndcg_at_hits = np.where(has_gain, divide(rows.cumulate(terms), ideal_dcg), 0.0)
-        n_missed = ideal.count - rows.where(has_gain).count
+        n_missed = ideal.n_rows - rows.where(has_gain).n_rows
         last_ndcg = divide(rows.total(terms), ideal.total(ideal_terms))
-        return divide(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.count)
+        return divide(rows.total(ndcg_at_hits) + n_missed * last_ndcg, ideal.n_rows)
 
 
 @measure(
@@ -179,13 +179,13 @@ class nDCGAtLevels(Measure):
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
             is_at_least = ideal.gains >= level
-            end = ideal.where(is_at_least).count
-            has_level = ideal.where(ideal.gains == level).count > 0
+            end = ideal.where(is_at_least).n_rows
+            has_level = ideal.where(ideal.gains == level).n_rows > 0
             dcg = rows.total(np.where(rows.rank <= rows.at(end), terms, 0.0))
             ndcg = divide(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
-        is_longer = (judged.n_retrieved > ideal.count + 1) & (ideal.count > 0)
+        is_longer = (judged.n_retrieved > ideal.n_rows + 1) & (ideal.n_rows > 0)
         total += np.where(is_longer, divide(rows.total(terms), ideal.total(ideal_terms)), 0.0)
         mean = divide(total, n_values + is_longer)
         return np.where(judged.recall_base(self.rel) > 0, mean, 0.0)
@@ -229,5 +229,5 @@ class BinaryGain(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        total = hits.total(1.0 / np.log2(2 + hits.rank - hits.seen))
+        total = hits.total(1.0 / np.log2(2 + hits.rank - hits.row_numbers))
         return divide(total, judged.recall_base(self.rel))

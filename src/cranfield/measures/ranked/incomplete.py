@@ -43,7 +43,7 @@ class _Bpref(
     def values(self, judged: JudgedRuns) -> Floats:
         # In the condensed list all documents above are judged.
         hits = judged.condense().relevant(self.rel)
-        n_above = hits.rank - hits.seen
+        n_above = hits.rank - hits.row_numbers
         n_relevant = judged.recall_base(self.rel)
         n_nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
@@ -164,7 +164,7 @@ def _sum_losses(hits: Rows) -> Floats:
     """Sum, for each row, the relative losses of gain due to the documents above it."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
-    losses: Floats = (hits.rank - hits.seen).astype(np.float64)
+    losses: Floats = (hits.rank - hits.row_numbers).astype(np.float64)
     for level in np.unique(gains)[:-1]:
         n_above = hits.cumulate_counts(gains == level)
         losses += np.where(gains > level, n_above * (gains - level) / gains, 0.0)
@@ -222,8 +222,9 @@ def _estimate_relevant_at_rows(
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.cumulate_counts(is_relevant), rows.cumulate_counts(is_sampled)
-    estimate_at_row = estimate(rows.seen, n_relevant, n_sampled)
-    estimate_above = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
+    numbers = rows.row_numbers
+    estimate_at_row = estimate(numbers, n_relevant, n_sampled)
+    estimate_above = estimate(numbers - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
     step[order] = estimate_at_row - estimate_above
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.

@@ -77,7 +77,7 @@ class _BlendedMeasure(
         def compute() -> Floats:
             ideal = self._rank_ideal(judged)
             ideal_gain, _ = look_up_total(ideal, ideal.cumulated, hits.topic, hits.rank)
-            return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
+            return np.asarray(self.blend(hits.row_numbers, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
@@ -141,7 +141,7 @@ class RMeasure(_BlendedMeasure):
         top_hits = hits.where(hits.rank <= hits.at(recall_base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
         gain, ideal_gain = top_hits.total(top_hits.gains), ideal.total(ideal.gains)
-        ratios = self.blend(top_hits.count, gain, np.maximum(recall_base, 1), ideal_gain)
+        ratios = self.blend(top_hits.n_rows, gain, np.maximum(recall_base, 1), ideal_gain)
         return np.where(recall_base > 0, ratios, 0.0)
 
 
@@ -157,7 +157,7 @@ class OMeasure(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        return hits.total(np.where(hits.seen == 1, self._blend_hits(judged, hits), 0.0))
+        return hits.total(np.where(hits.row_numbers == 1, self._blend_hits(judged, hits), 0.0))
 
 
 @measure(
@@ -192,7 +192,7 @@ class PPlusMeasure(_BlendedMeasure):
         hits = self._select_hits(judged)
         is_counted = hits.rank <= self._find_first_best_rank(hits)
         ratios = np.where(is_counted, self._blend_hits(judged, hits), 0.0)
-        return divide(hits.total(ratios), hits.where(is_counted).count)
+        return divide(hits.total(ratios), hits.where(is_counted).n_rows)
 
 
 @measure(
@@ -245,7 +245,8 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        utility = hits.seen / hits.rank if self.utility == "P" else self._blend_hits(judged, hits)
+        precision = hits.row_numbers / hits.rank
+        utility = precision if self.utility == "P" else self._blend_hits(judged, hits)
         if self.stopping == "graded":
             weights = self.stops or self.gains
             judgments = judged.judgments
@@ -257,7 +258,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         if self.gamma < 1:
             # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
             divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
-        return divide(hits.total(self.weigh_stop(hits.seen) * utility), divisor)
+        return divide(hits.total(self.weigh_stop(hits.row_numbers) * utility), divisor)
 
 
 @measure(

@@ -48,7 +48,7 @@ class CountMeasure(RelevanceMeasure):
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        n_hits, n_relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
+        n_hits, n_relevant = judged.relevant(self.rel).n_rows, judged.recall_base(self.rel)
         return np.asarray(self.score_counts(n_hits, judged.n_retrieved, n_relevant), np.float64)
 
 
@@ -248,7 +248,7 @@ class RPrecision(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         cutoffs = self.find_cutoffs(judged.recall_base(self.rel))
         hits = judged.relevant(self.rel)
-        return divide(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
+        return divide(hits.where(hits.rank <= hits.at(cutoffs)).n_rows, cutoffs)
 
 
 @measure(
@@ -354,4 +354,4 @@ class WeightedReciprocalRank(RelevanceMeasure):
         if self.betas is None:
             max_grade = find_max_grade(judged, self.max_grade, str(self))
         values = self.score_rank(hits.rank, hits.grade, max_grade)
-        return hits.total(np.where(hits.seen == 1, values, 0.0))
+        return hits.total(np.where(hits.row_numbers == 1, values, 0.0))

@@ -274,8 +274,8 @@ class NumNonrelevantRetrieved(_SummedCount, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        n_relevant = judged.relevant(self.rel).count
-        return (judged.judged().count - n_relevant).astype(np.float64)
+        n_relevant = judged.relevant(self.rel).n_rows
+        return (judged.judged().n_rows - n_relevant).astype(np.float64)
 
 
 @measure(
@@ -293,7 +293,7 @@ class JudgedProportion(Measure):
     """Proportion of judged documents; the divisor is k, or the length of a shorter list."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return divide(judged.judged().count, judged.n_retrieved)
+        return divide(judged.judged().n_rows, judged.n_retrieved)
 
 
 @measure(
@@ -312,4 +312,4 @@ class UnjudgedProportion(Measure):
     """Proportion of unjudged documents; unlike for `Judged` the divisor is k for all lists."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return (judged.n_retrieved - judged.judged().count) / float(self.cutoff or 1)
+        return (judged.n_retrieved - judged.judged().n_rows) / float(self.cutoff or 1)

@@ -273,7 +273,8 @@ class INST(_GainTargetModel):
         """Sum over the intervals between two gains, each in closed form."""
         rows = self.select_special_rows(judged, is_filled=is_filled, end=end)
         fill_gain = float(is_filled)
-        levels = 2.0 * self.T - rows.cumulate(rows.gains) - fill_gain * (rows.rank - rows.seen)
+        n_filled = rows.rank - rows.row_numbers
+        levels = 2.0 * self.T - rows.cumulate(rows.gains) - fill_gain * n_filled
         ends = rows.rank.astype(np.float64)
         rank, a = rows.get_previous(ends, 0.0), rows.get_previous(levels, 2.0 * self.T)
         views = rows.cumulate_products(_compute_reach_probability(rank, a, ends, fill_gain))

@@ -173,7 +173,7 @@ class MarkovPrecision(RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        precision = hits.seen / hits.rank
+        precision = hits.row_numbers / hits.rank
         if isinstance(self.moves, MoveTable):
             weights = self._weigh_moves(self.moves, judged, hits)
         else:
@@ -188,7 +188,7 @@ class MarkovPrecision(RelevanceMeasure):
             weights = weights * look_up_value(self.dwell, key)
         score = divide(hits.total(weights * precision), hits.total(weights))
         if self.recall:
-            score = score * divide(hits.count, judged.recall_base(self.rel))
+            score = score * divide(hits.n_rows, judged.recall_base(self.rel))
         return score
 
     def _weigh(self, distance: Floats) -> Floats:
@@ -210,9 +210,9 @@ class MarkovPrecision(RelevanceMeasure):
     def _weigh_hits(self, hits: Rows) -> Floats:
         """Sum w over the other relevant ranks."""
         weights = np.zeros(hits.cell.size)
-        max_hits = int(hits.seen.max(initial=0))
+        max_hits = int(hits.row_numbers.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
-            index = np.flatnonzero(hits.seen > step)
+            index = np.flatnonzero(hits.row_numbers > step)
             weight = self._weigh((hits.rank[index] - hits.rank[index - step]).astype(np.float64))
             # Each addition has unique indices, as `+=` requires.
             weights[index] += weight

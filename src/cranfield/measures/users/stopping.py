@@ -132,7 +132,7 @@ class RankBiasedResidual(Measure):
         )
         # Rounding may give a value below 0 where every document is judged.
         unjudged = np.maximum(1.0 - tail - judged_weight, 0.0)
-        unjudged[judged.n_retrieved == rows.count] = 0.0
+        unjudged[judged.n_retrieved == rows.n_rows] = 0.0
         parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
         return parts[self.part]
 
@@ -294,7 +294,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         powers = u ** np.arange(float(end + 1))
         continuation = rows.cumulate_products(1.0 - self.find_satisfaction(rows.gains))
         # Probability that none of the ranks without a row above each row satisfies.
-        fill_factor = powers[rows.rank - rows.seen]
+        fill_factor = powers[rows.rank - rows.row_numbers]
         views = patience[rows.rank - 1] * rows.get_previous(continuation, 1.0) * fill_factor
         next_rank = rows.get_next(rows.rank, end + 1)
         interval = tails[rows.rank] - powers[next_rank - rows.rank - 1] * tails[next_rank - 1]

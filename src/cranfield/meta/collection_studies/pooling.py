@@ -103,11 +103,11 @@ class PoolingInputs:
 
 def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
     """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
-    flat = qrels.merge_subtopics()
+    merged = qrels.merge_subtopics()
     # The qrels with indices of judgments in place of grades.
-    indices = np.full(len(flat), -1, dtype=np.int32)
+    indices = np.full(len(merged), -1, dtype=np.int32)
     indices[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
-    judgments = pool.get_grades(replace(flat, grades=indices)).astype(np.int64)
+    judgments = pool.get_grades(replace(merged, grades=indices)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
     return np.where(judgments == UNJUDGED_GRADE, -1, judgments), is_evaluated[pool.topic]
@@ -195,8 +195,10 @@ def _compare_with_full(
     new_signs = compute_signs(inputs.choice, scores, inputs.seed)
     pairs: dict[str, int] = {}
     if full_signs is not None and new_signs is not None:
-        in_full, in_new, products = full_signs != 0, new_signs != 0, full_signs * new_signs
-        masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
+        was_significant, is_significant = full_signs != 0, new_signs != 0
+        is_lost, is_new = was_significant & ~is_significant, is_significant & ~was_significant
+        products = full_signs * new_signs
+        masks = (is_significant, products > 0, is_lost, is_new, products < 0)
         pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
     return {
         "tau": correlate_ranks(full_values, new_values),
@@ -678,9 +680,9 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"excluded {inflect(n_topics, 'topic')} without judgments"
     signs_by_kind = zip(inputs.kinds.items, inputs.signs, strict=True)
-    untested = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
-    if untested:
-        names = ", ".join(untested)
+    kinds = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
+    if kinds:
+        names = ", ".join(kinds)
         yield f"significant pairs are not counted for {names}: none is testable with all judgments"
     elif n_untested := rows["significant"].null_count():
         yield f"pairs of systems could not be tested in {inflect(n_untested, 'row')} of the samples"

@@ -119,10 +119,10 @@ def find_judged_depths(runs: JudgedRuns) -> Ints:
     """Find the largest d such that a system's top d are judged: the largest int64 if all are."""
     rows = runs.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
-    judged_prefix = rows.where(rows.seen == rows.rank).count
+    prefix_sizes = rows.where(rows.row_numbers == rows.rank).n_rows
     # Rankings whose documents are all judged do not limit the depth.
     max_depth = np.iinfo(np.int64).max
-    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth)
+    depths = np.where(prefix_sizes < count_retrieved(runs), prefix_sizes, max_depth)
     return np.asarray(depths.min(axis=0))
 
 
@@ -162,7 +162,7 @@ def is_pooled(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Bools:
 def count_unjudged(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Ints:
     """Count the unjudged documents within the pool depth of each contributing run."""
     rows = runs.documents
-    n_judged = rows.where(is_pooled(runs, is_contributor, depth)).count.sum(axis=0)
+    n_judged = rows.where(is_pooled(runs, is_contributor, depth)).n_rows.sum(axis=0)
     n_pooled = np.minimum(count_retrieved(runs), depth).sum(axis=0) * is_contributor
     return np.asarray(n_pooled - n_judged)
 
@@ -180,7 +180,7 @@ def count_judged(
     """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
     n_retrieved = top_runs.n_retrieved.sum(axis=0)
-    n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
+    n_unjudged = n_retrieved - top_runs.judged().n_rows.sum(axis=0)
     proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
     n_lacking = None if depth is None else int(count_unjudged(runs, is_contributor, depth).sum())
     return {
@@ -361,7 +361,7 @@ def pools(
     if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' requires the depth of the pool")
     runs = trace_runs(runs, qrels, **policies)
-    judgments, retrieved = runs.judgments, count_retrieved(runs)
+    judgments, n_retrieved = runs.judgments, count_retrieved(runs)
     run_depths = find_judged_depths(runs)
     is_contributor = find_contributors(runs, contributors, depth)
     system_teams = teams_of(runs.systems, teams)
@@ -373,15 +373,15 @@ def pools(
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
             is_contributor = run_depths >= median_depth
-        shallowest = int(np.argmin(np.where(is_contributor, run_depths, np.iinfo(np.int64).max)))
-        if not run_depths[shallowest]:
+        run = int(np.argmin(np.where(is_contributor, run_depths, np.iinfo(np.int64).max)))
+        if not run_depths[run]:
             raise PolicyError(
-                f"no pool depth is consistent with all runs: system"
-                f" {quote(runs.systems[shallowest])} has an unjudged document at"
-                " rank 1; pass depth=..., and contributors=... if not all runs contributed"
+                "no pool depth is consistent with all contributing runs: system"
+                f" {quote(runs.systems[run])} has an unjudged document at rank 1; pass depth=...,"
+                " and contributors=... if not all runs contributed"
             )
-        max_length = int(retrieved[:, is_contributor].max())
-        pool_depth = min(int(run_depths[shallowest]), max(1, max_length))
+        max_length = int(n_retrieved[:, is_contributor].max())
+        pool_depth = min(int(run_depths[run]), max(1, max_length))
     else:
         pool_depth = int(depth)
     is_row_pooled = is_pooled(runs, is_contributor, pool_depth)
@@ -419,7 +419,7 @@ def pools(
         is_contributor=is_contributor,
         depth=pool_depth,
         is_depth_inferred=depth is None,
-        judged_depth=np.minimum(run_depths, retrieved.max(axis=0)),
+        judged_depth=np.minimum(run_depths, n_retrieved.max(axis=0)),
         n_contributing_teams=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),

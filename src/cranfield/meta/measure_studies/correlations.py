@@ -320,10 +320,10 @@ def correlate(
     scores, notes = complete_scores(align_scores(all_scores), missing)
     reference = next(iter(scores.values()))
     if len(reference.systems) < 2 or not reference.topics:
-        sizes = inflect(len(reference.systems), "system"), inflect(len(reference.topics), "topic")
         raise CranfieldError(
             "a correlation requires at least two systems and one topic, got"
-            f" {sizes[0]} on {sizes[1]}"
+            f" {inflect(len(reference.systems), 'system')} on"
+            f" {inflect(len(reference.topics), 'topic')}"
         )
     overall_values = np.array(
         [-s.overall() if s.lower_is_better else s.overall() for s in scores.values()]
@@ -338,9 +338,9 @@ def correlate(
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         topicwise[topic] = compute_correlation_matrix(values, levels, method, options)
     is_defined = ~np.isnan(topicwise)
-    n_topics = is_defined.sum(axis=0).astype(np.int64)
+    n_defined_topics = is_defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
-        mean_by_topic = np.where(is_defined, topicwise, 0.0).sum(axis=0) / n_topics
+        mean_by_topic = np.where(is_defined, topicwise, 0.0).sum(axis=0) / n_defined_topics
     lowest = np.where(is_defined, topicwise, np.inf).min(axis=0)
     return Correlations(
         call,
@@ -348,8 +348,8 @@ def correlate(
         overall=compute_correlation_matrix(overall_values, overall_levels, method, options),
         topicwise=topicwise,
         by_topic=mean_by_topic,
-        lowest=np.where(n_topics > 0, lowest, np.nan),
-        n_defined_topics=n_topics,
+        lowest=np.where(n_defined_topics > 0, lowest, np.nan),
+        n_defined_topics=n_defined_topics,
         topics=reference.topics,
         systems=reference.systems,
         lower_is_better=tuple(name for name, table in scores.items() if table.lower_is_better),

@@ -240,12 +240,12 @@ def predictive_power(
         table = merge_votes(table)
     names = tuple(scores)
     signs = _measure_preferences(list(scores.values()), table)
-    votes = table["preferred"].to_numpy().astype(np.float64)
-    summary = _summarise(names, signs, votes, confidence)
+    human_signs = table["preferred"].to_numpy().astype(np.float64)
+    summary = _summarise(names, signs, human_signs, confidence)
     assessor_tables = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        frame = _summarise(names, signs[:, rows], votes[rows], confidence)
+        frame = _summarise(names, signs[:, rows], human_signs[rows], confidence)
         assessor_tables.append(frame.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
@@ -253,7 +253,7 @@ def predictive_power(
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
         by_assessor=pl.concat(assessor_tables),
-        versus=_compare_pairs(names, signs, votes),
+        versus=_compare_pairs(names, signs, human_signs),
     )
 
 
@@ -272,15 +272,15 @@ def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
 
 
 def _summarise(
-    names: Sequence[str], signs: Floats, votes: Floats, confidence: float
+    names: Sequence[str], signs: Floats, human_signs: Floats, confidence: float
 ) -> pl.DataFrame:
-    has_score, is_decided = ~np.isnan(signs), votes != 0
+    has_score, is_decided = ~np.isnan(signs), human_signs != 0
     n_preferences = (has_score & is_decided).sum(axis=1)
-    n_correct = ((signs == votes) & is_decided).sum(axis=1)
-    n_wrong = ((signs == -votes) & is_decided).sum(axis=1)
+    n_correct = ((signs == human_signs) & is_decided).sum(axis=1)
+    n_wrong = ((signs == -human_signs) & is_decided).sum(axis=1)
     low, high = compute_clopper_pearson_intervals(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
-        predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
+        predicted, decided_proportion = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
     return pl.DataFrame(
         {
             "measure": pl.Series(names, dtype=pl.String),
@@ -291,7 +291,7 @@ def _summarise(
             "predicted": predicted,
             "low": low,
             "high": high,
-            "of decided": of_decided,
+            "of decided": decided_proportion,
             "p": compute_binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((signs == 0) & ~is_decided).sum(axis=1),
@@ -300,17 +300,17 @@ def _summarise(
     ).fill_nan(None)
 
 
-def _compare_pairs(names: Sequence[str], signs: Floats, votes: Floats) -> pl.DataFrame:
+def _compare_pairs(names: Sequence[str], signs: Floats, human_signs: Floats) -> pl.DataFrame:
     """Compare pairs of measures on the preferences for which both have scores."""
-    is_scored = (~np.isnan(signs) & (votes != 0)).astype(np.float64)
-    is_correct = (signs == votes) * is_scored
-    n_only = (is_correct @ (is_scored - is_correct).T).astype(np.int64)
+    is_scored = (~np.isnan(signs) & (human_signs != 0)).astype(np.float64)
+    is_correct = (signs == human_signs) * is_scored
+    n_only_first = (is_correct @ (is_scored - is_correct).T).astype(np.int64)
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(
         {
             **name_pairs(names),
-            "first only": n_only[i, j],
-            "second only": n_only[j, i],
-            "p": compute_binomial_pvalues(n_only[i, j], n_only[j, i]),
+            "first only": n_only_first[i, j],
+            "second only": n_only_first[j, i],
+            "p": compute_binomial_pvalues(n_only_first[i, j], n_only_first[j, i]),
         }
     )

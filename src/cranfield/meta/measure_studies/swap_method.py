@@ -61,8 +61,8 @@ class Swaps(Study):
     titles: ClassVar[Mapping[str, str]] = {
         "differences": (
             "Swap method: pairs of systems in reverse order on another set of topics; the"
-            f" smallest difference with at most {MAX_RATE:.0%} swaps, and the proportion of pairs"
-            " with that difference or more"
+            f" smallest difference with at most {MAX_RATE:.0%} swaps, and the proportion of"
+            " compared pairs with that difference or more"
         ),
         "swaps": "Swap method: swaps by the difference on the first set of topics",
     }
@@ -83,8 +83,9 @@ class Swaps(Study):
             "pairs": Column("Number of pairs of systems, summed over repeats.", display=False),
             **_COUNTS,
             "difference": Column(
-                f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped; null"
-                " if even the largest differences are swapped more often or not compared.",
+                f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped in"
+                " every bin; null if even the largest differences are swapped more often or not"
+                " compared.",
                 decimals=2,
             ),
             "proportion": Column(
@@ -185,8 +186,8 @@ class Swaps(Study):
         if row["difference"] is not None:
             sentence = (
                 f"At most {MAX_RATE:.0%} of the differences of {row['difference']:g} or more"
-                f" are reversed on other topics; {format_percent(row['proportion'])} of the pairs"
-                " of systems have such a difference."
+                f" are reversed on other topics; {format_percent(row['proportion'])} of the"
+                " compared pairs of systems have such a difference."
             )
         else:
             low, comparisons, swaps = self._join_bins(row["size"], 1 / MAX_RATE)[0]
@@ -198,8 +199,8 @@ class Swaps(Study):
         ties = format_percent(row["ties"] / row["comparisons"])
         return (
             f"{format_prefix(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {format_percent(row['rate'])} of the pairs of systems are swapped and {ties}"
-            f" are tied on at least one of the sets. {sentence}",
+            f" {format_percent(row['rate'])} of the compared pairs of systems are swapped"
+            f" and {ties} are tied on at least one of the sets. {sentence}",
             f"Sample: {inflect(self.repeats, 'draw')} of two sets from"
             f" {inflect(self.n_topics, 'topic')}.",
         )
@@ -303,7 +304,7 @@ def swap_method(
         difference on a topic; rescaled if that difference is above 1 or at most 0.1.
     replacement
         Whether to draw the two sets with replacement, independently of each other; they may then be
-        as large as all topics (Sakai 2006a). The sets have topics in common, which lowers the
+        as large as all topics (Sakai 2006a). The sets may have topics in common, which lowers the
         rates.
     ties
         How to count a difference of zero on either set: `apart`, not as a swap, since neither

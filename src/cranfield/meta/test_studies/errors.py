@@ -492,7 +492,7 @@ def power_of_tests(
     call = check_arguments(power_of_tests, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     parsed_edges = tuple(float(edge) for edge in edges)
-    if not parsed_edges or min(np.diff((0.0, *parsed_edges))) <= 0:
+    if not parsed_edges or not (np.diff((0.0, *parsed_edges)) > 0).all():
         raise PolicyError(f"edges must be above 0 and ascending, got {list(parsed_edges)}")
     n_topics = len(inputs.scores.topics)
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)

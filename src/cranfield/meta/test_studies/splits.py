@@ -93,36 +93,37 @@ def agreement(first: Sequence[PairDecisions], second: Sequence[PairDecisions]) -
         raise PolicyError(f"decisions must be on the same pairs, got {counts_text}")
     # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
     order1, order2 = (np.array([d.order for d in group], dtype=np.float64) for group in groups)
-    significant1, significant2 = (
+    is_significant1, is_significant2 = (
         np.array([d.is_significant for d in group], dtype=np.float64) for group in groups
     )
     is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
-    sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
-    in_both = significant1 @ significant2.T
+    n_significant1 = is_significant1.sum(axis=1)[:, None]
+    n_significant2 = is_significant2.sum(axis=1)[None, :]
+    n_both = is_significant1 @ is_significant2.T
 
     def count_same(mask1: Any, mask2: Any) -> Floats:
         """Count pairs in both sets that have the same order by both tests."""
         products = (mask1 * order1) @ (mask2 * order2).T
         return np.asarray(((mask1 * is_ordered1) @ (mask2 * is_ordered2).T + products) / 2)
 
-    n_agree = count_same(significant1, significant2)
-    n_mixed = count_same(significant1, 1.0) + count_same(1.0, significant2) - 2 * n_agree
-    n_either = sizes1 + sizes2 - in_both
+    n_agree = count_same(is_significant1, is_significant2)
+    n_mixed = count_same(is_significant1, 1.0) + count_same(1.0, is_significant2) - 2 * n_agree
+    n_either = n_significant1 + n_significant2 - n_both
     counts = {
         "AA": n_agree,
-        "AD": in_both - n_agree,
+        "AD": n_both - n_agree,
         "MA": n_mixed,
-        "MD": sizes1 + sizes2 - 2 * in_both - n_mixed,
+        "MD": n_significant1 + n_significant2 - 2 * n_both - n_mixed,
     }
     with np.errstate(invalid="ignore", divide="ignore"):
-        jaccard = in_both / n_either
-        overlap = in_both / np.minimum(sizes1, sizes2)
+        jaccard = n_both / n_either
+        overlap = n_both / np.minimum(n_significant1, n_significant2)
         n_ordered = is_ordered1.sum(axis=1)[:, None] * is_ordered2.sum(axis=1)[None, :]
         tau = (order1 @ order2.T) / np.sqrt(n_ordered)
     return {
-        "significant first": np.broadcast_to(sizes1, in_both.shape),
-        "significant second": np.broadcast_to(sizes2, in_both.shape),
-        "significant both": in_both,
+        "significant first": np.broadcast_to(n_significant1, n_both.shape),
+        "significant second": np.broadcast_to(n_significant2, n_both.shape),
+        "significant both": n_both,
         **counts,
         "neither": order1.shape[1] - n_either,
         "jaccard": jaccard,
@@ -166,7 +167,7 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
         agreements, disagreements, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:
         shapes = ", ".join(str(count.shape) for count in counts)
-        raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
+        raise PolicyError(f"counts must have shapes that can be broadcast, got {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
         bias = 1 - agreements / (agreements + disagreements + mixed_same / 2 + mixed_other / 2)
     return bias if bias.ndim else float(bias)
@@ -191,7 +192,7 @@ AGREEMENTS = {
 }
 """Statistics of :func:`agreement`, with their descriptions."""
 
-PARTLY_DEFINED = ("jaccard", "overlap", "bias")
+PARTIAL_STATISTICS = ("jaccard", "overlap", "bias")
 """Statistics that are not defined in a repeat without significant pairs."""
 
 DECIMALS = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
@@ -227,7 +228,7 @@ def _declare_statistics() -> dict[str, tuple[str, pl.Expr]]:
         columns[f"{name} sd"] = f"Standard deviation of `{name}` over repeats.", values.std()
         columns[f"{name} low"] = f"5% quantile of `{name}` over repeats.", low
         columns[f"{name} high"] = f"95% quantile of `{name}` over repeats.", high
-        if name in PARTLY_DEFINED:
+        if name in PARTIAL_STATISTICS:
             count_description = f"Number of repeats with a defined `{name}`."
             columns[f"defined {name}"] = count_description, values.count()
     return columns

@@ -201,14 +201,15 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         rows.append(np.stack([np.full(SPLITS, float(size)), p_reversed, p_reversed_ap]))
     if not rows:
         return np.nan, np.nan
-    size, p_reversed, p_reversed_ap = np.concatenate(rows, axis=1)
-    return _extrapolate(size, p_reversed, n), _extrapolate(size, p_reversed_ap, n)
+    row_sizes, *proportions = np.concatenate(rows, axis=1)
+    tau, tau_ap = (_extrapolate(row_sizes, row, n) for row in proportions)
+    return tau, tau_ap
 
 
-def _extrapolate(size: Floats, proportions: Floats, n_topics: int) -> float:
+def _extrapolate(sizes: Floats, proportions: Floats, n_topics: int) -> float:
     """Extrapolate tau by an exponential fit to the proportions of reversed pairs."""
     is_positive = proportions > 0
-    if np.unique(size[is_positive]).size < 2:
+    if np.unique(sizes[is_positive]).size < 2:
         return 1.0 if not is_positive.any() else np.nan
-    slope, intercept = np.polyfit(size[is_positive], np.log(proportions[is_positive]), 1)
+    slope, intercept = np.polyfit(sizes[is_positive], np.log(proportions[is_positive]), 1)
     return 1 - 2 * min(1.0, float(np.exp(intercept + slope * n_topics)))

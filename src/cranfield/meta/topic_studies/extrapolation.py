@@ -201,7 +201,7 @@ SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
 """Default numbers of topics, besides the number in the scores."""
 
 MAX_TOPICS = 10_000_000
-"""Maximum number of topics."""
+"""Maximum number of topics of an extrapolation."""
 
 MEAN_ASSUMPTIONS = ("observed", "shrunk", "normal", "normal low", "normal high")
 """Assumptions on the true means of the systems."""
@@ -381,7 +381,7 @@ def extrapolate(
             " topics"
         )
     means = complete_scores.topic_scores.mean(axis=0)
-    shrunk = means.mean() + np.sqrt(study.compute_relative().value) * (means - means.mean())
+    shrunk_means = means.mean() + np.sqrt(study.compute_relative().value) * (means - means.mean())
     # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
     coefficient = study.compute_relative(1)
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
@@ -392,13 +392,13 @@ def extrapolate(
         critical_value = _compute_critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
         expectations = [
             _compute_expectations(mu, error_variance, size, critical_value)
-            for mu in (means, shrunk)
+            for mu in (means, shrunk_means)
         ]
         expectations += [
             _compute_normal_expectations(ratio, m, size, critical_value) for ratio in ratios
         ]
         assumptions = zip(MEAN_ASSUMPTIONS, expectations, strict=True)
-        rows += [(size, name, *values) for name, values in assumptions]
+        rows += [(size, name, *expected_values) for name, expected_values in assumptions]
     differences = np.abs(pair_all(means[None]).subtract(means))
     threshold = _compute_critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
     threshold *= np.sqrt(2 * error_variance / n)

@@ -218,8 +218,8 @@ class Stability(Study):
         if rows.is_empty():
             return ()
         # Larger samples have most topics in common with the complete set.
-        half = rows.filter(pl.col("topics") <= self.n_topics / 2)
-        row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
+        small_rows = rows.filter(pl.col("topics") <= self.n_topics / 2)
+        row = (rows.head(1) if small_rows.is_empty() else small_rows).row(-1, named=True)
         confirmation = ""
         if row["confirmed"] is not None:
             confirmation = (
@@ -264,19 +264,19 @@ def _summarise_size(
         low, high = compute_quantile_bounds(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
     counts = samples["significant", "confirmed", "contradicted"].to_numpy().T
-    significant, confirmed, contradicted = counts
-    low, high = compute_quantile_bounds(significant, confidence)
+    n_rejected, n_confirmed, n_contradicted = counts
+    low, high = compute_quantile_bounds(n_rejected, confidence)
     n_significant = int(np.count_nonzero(all_topics.signs))
     is_best = all_topics.ranks == all_topics.ranks.min()
     return {
         **row,
         "same first": _divide_first_places(ranks)[:, is_best].sum(axis=1).mean(),
-        "significant": significant.mean(),
-        "significant median": np.median(significant),
+        "significant": n_rejected.mean(),
+        "significant median": np.median(n_rejected),
         "significant low": low,
         "significant high": high,
-        "confirmed": confirmed.mean() / n_significant if n_significant else None,
-        "contradicted": contradicted.mean(),
+        "confirmed": n_confirmed.mean() / n_significant if n_significant else None,
+        "contradicted": n_contradicted.mean(),
     }
 
 

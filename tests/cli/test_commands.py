@@ -158,7 +158,7 @@ def test_compare(folder: Path) -> None:
     assert lines[4].split()[:2] == ["one", "two_x"]
     assert "●" in lines[4] and "┼" in lines[4]
     assert "AP: Studentised bootstrap test; alpha 0.05" in lines
-    assert "note: AP is declared ordinal, but this test assumes an interval scale" in out
+    assert "note: AP is an ordinal scale, but this test assumes an interval scale" in out
     assert err == ""
     scores = folder / "s.csv"
     scores.write_text("topic,a,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n")

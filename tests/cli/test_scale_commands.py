@@ -136,11 +136,12 @@ def test_a_declared_scale(campaign: Path) -> None:
         out, _ = cranfield(campaign, *start, "-m", text)
         assert f"{text} is an interval scale" in out
     _, err = cranfield(campaign, *start, "-m", "nDCG@10", status=2)
-    assert "nDCG@10 is declared ordinal" in err
+    assert "nDCG@10 is an ordinal scale" in err
     out, _ = cranfield(campaign, *start, "-m", "nDCG@10", "--scale", "ratio")
     assert "note: scale declared by the user: ratio\n" in out
     assert "nDCG@10 is declared by the user to be a ratio scale" in out
-    refused(campaign, *start, "-m", "P@5", "--scale", "ordinal", reason="P@5 is declared ordinal")
+    reason = "P@5 is declared by the user to be an ordinal scale"
+    refused(campaign, *start, "-m", "P@5", "--scale", "ordinal", reason=reason)
     cranfield(campaign, *start, "-m", "P@5", "--scale", "metric", status=2)
     report = ("report", "qrels.txt", "s0.run", "s1.run", "-m", "nDCG@10", "--scale", "ratio")
     cranfield(campaign, *report, "-o", "declared.html")

@@ -50,8 +50,8 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     assert said in lines
     assert sum("●" in line for line in lines) == 8
     assert text.index("●") < text.index("Source")
-    [common] = [line for line in lines if "is declared ordinal" in line]
-    assert "the measure is declared ordinal" in common
+    [common] = [line for line in lines if "is an ordinal scale" in line]
+    assert "the measure is an ordinal scale" in common
     assert lines.index(common) > lines.index("All measures:")
     assert [*table.left][-1] == len(table.head) - 1
 

@@ -113,7 +113,7 @@ def ev() -> cf.Evaluation:
 def test_verdicts(ev: cf.Evaluation) -> None:
     means = meaningfulness(cf.compare(ev["nDCG@20"]))
     assert means.verdict == NOT_MEANINGFUL
-    assert "needs an interval scale, but nDCG@20 is declared ordinal" in means.lines()[0]
+    assert "needs an interval scale, but nDCG@20 is an ordinal scale" in means.lines()[0]
     assert 0 < means.n_invariant <= means.comparison.count()
     assert meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["P@20"])).verdict == MEANINGFUL

@@ -178,7 +178,7 @@ def test_checklist_and_comparison_of_bundled_runs_agree() -> None:
     by_name = items(found)
     n_open = len(comparison) - comparison.count()
     assert by_name["null"][1].startswith(f"{n_open} of 6 pairs without a significant difference")
-    assert any("is declared ordinal" in note for note in comparison.notes)
+    assert any("is an ordinal scale" in note for note in comparison.notes)
     assert by_name["scale-mean"][0] == "disputed"
     k = int(np.abs(comparison.difference).argmax())
     low, high = comparison.interval

@@ -312,7 +312,7 @@ def test_names_from_files_are_escaped() -> None:
 
 def test_scale_is_told() -> None:
     assert any(
-        "AP is declared ordinal" in n and "assumes an interval scale" in n
+        "AP is an ordinal scale" in n and "assumes an interval scale" in n
         for n in cf.compare(SOME).notes
     )
     unstated = replace(SOME, scale_source="measure")

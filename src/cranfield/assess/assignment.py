@@ -151,9 +151,9 @@ def sheets(
         `document` (default): the documents of each topic, at random and as evenly as possible.
         `topic`: entire topics, largest first, each to the assessor with the fewest documents.
     overlap
-        Proportion, from 0 to 1, of the documents of a topic (rounded) that several assessors judge.
+        Proportion, from 0 to 1, of the documents of a topic (rounded) that are on all sheets.
     n_each
-        Number of assessors who judge each of these documents; by default all.
+        Number of sheets, instead of all, that have each of these documents.
     seed
         Seed of the random numbers. Each topic has its own random stream.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -12,11 +11,17 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.errors import InputError, PolicyError, check_list, quote
+from cranfield.base.errors import PolicyError, check_list, quote
 from cranfield.base.files import create_atomically
-from cranfield.base.text import escape_markdown, inflect, sanitise
+from cranfield.base.text import escape_markdown, inflect, join_with_and, sanitise
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.reading import check_rules, format_rules, hash_rules, read_rules
+from cranfield.campaign.rules.reading import (
+    check_rules,
+    copy_lists,
+    format_rules,
+    hash_rules,
+    read_rules,
+)
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing, site
@@ -247,8 +252,9 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         if n_runs is not None:
             yield f"takes at most {inflect(n_runs, 'run')} {unit}"
     if task.pool is not None:
-        priorities = ", ".join(map(str, task.pool.priorities))
-        runs = f" of priority {priorities}" if priorities else ""
+        noun = "priority" if len(task.pool.priorities) == 1 else "priorities"
+        values = join_with_and([*map(str, task.pool.priorities)])
+        runs = f" of {noun} {values}" if values else ""
         yield f"pools the first {inflect(task.pool.depth, 'document')} of runs{runs}"
     tag = f"`{sanitise(task.tag)}`" if "`" not in task.tag else escape_markdown(task.tag)
     yield f"takes tags that match the pattern {tag}"
@@ -284,13 +290,9 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     rules = campaign.rules
     check_rules(rules)
     with create_atomically(folder) as new_folder:
-        for name in sorted({*rules.files} - {rules.source}):
-            if name.casefold() in (PACK_RULES, PACK_README.casefold()):
-                reason = "must be renamed, because a pack has its own file of this name"
-                raise InputError(f"file {quote(name)} {reason}", source=rules.source)
-            (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(format_rules(rules, campaign.folder).encode())
+        lists = (campaign.folder / name for name in sorted({*rules.files} - {rules.source}))
+        copy_lists(lists, campaign.folder, new_folder, "a pack")
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), hash_rules(pack_rules)
         limits = {name: [*_describe_limits(task)] for name, task in rules.tasks.items()}

@@ -104,7 +104,7 @@ def pool(
         lines.append(f"{len(to_judge):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
     if path is not None:
-        sheet_options.write(documents, seed, format, path, [])
+        lines += map(sanitise, sheet_options.write(documents, seed, format, path, []))
     print(*lines, sep="\n", file=sys.stderr if path == "-" else sys.stdout)
 
 

@@ -53,7 +53,8 @@ class SheetOptions:
         format: str,
         output: str | None,
         inputs: Sequence[str | None],
-    ) -> None:
+    ) -> list[str]:
+        """Write the sheets; return the number of documents for each file, if there are several."""
         names: Any = [name.strip() for name in self.assessors.split(",")]
         if len(names) == 1 and names[0].isdecimal():
             names = int(names[0])
@@ -62,7 +63,9 @@ class SheetOptions:
         sheet_set = cf.assess.sheets(documents, **{**vars(self), "assessors": names}, seed=seed)
         path = output or "-"
         cli.refuse_overwriting((path.replace("{}", name) for name in sheet_set.assessors), inputs)
-        sheet_set.write(path, format=format)
+        files = zip(sheet_set.write(path, format=format), sheet_set.assessors, strict=True)
+        sizes = [(file, sheet_set.select_sheet(name).height) for file, name in files]
+        return [f"{file}: {inflect(n, 'document')}" for file, n in sizes if len(sizes) > 1]
 
 
 def make_sheet_options(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:

@@ -506,14 +506,13 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     measures_by_clause: dict[str, list[str]] = {}
     for note in comparison.notes:
         if note.endswith(RESCALING):
-            measure, _, clause = note.partition(" is declared ")
+            measure, _, clause = note.rpartition(" is ")
             measures_by_clause.setdefault(clause, []).append(measure)
         else:
             yield _write_note(note)
     for clause, measures in measures_by_clause.items():
-        verb = "is" if len(measures) == 1 else "are"
         yield [
-            f"{join_names(measures, None)} {verb} declared {clause}",
+            f"Scores by {join_names(measures, None)} are on {clause}",
             Citation("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
@@ -648,7 +647,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
 
 def _write_note(note: str) -> Sentence:
     """Write a note, without advice for the author, as a sentence."""
-    return [f"{start_sentence(note.removesuffix(f'; {MORE_RESAMPLES}'))}."]
+    return [f"{start_sentence(note.removesuffix(MORE_RESAMPLES))}."]
 
 
 def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:

@@ -189,8 +189,8 @@ class Meaningfulness:
                 f"unknown: {test} needs {format_scale_type(self.required_scale)}, but the scale"
                 f" of {name} is not declared"
             )
+        declaration = "declared by the user to be " if self.is_declared_by_user else ""
         if self.verdict == MEANINGFUL:
-            declaration = "declared by the user to be " if self.is_declared_by_user else ""
             return (
                 f"meaningful: {test} needs {format_scale_type(self.required_scale)}; {name} is"
                 f" {declaration}{format_scale_type(self.scale)}"
@@ -207,7 +207,8 @@ class Meaningfulness:
             )
         return (
             f"not meaningful: {test} needs {format_scale_type(self.required_scale)}, but {name} is"
-            f" declared {self.scale}; results of the test may depend on how scores are spaced"
+            f" {declaration}{format_scale_type(self.scale)}; results of the test may depend on how"
+            " scores are spaced"
         )
 
     def lines(self) -> list[str]:

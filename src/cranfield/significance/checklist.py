@@ -70,7 +70,7 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
-            violations.append(f"{name} is declared {scale}")
+            violations.append(f"{name} is {format_scale_type(scale)}")
     first = inputs.first_comparison
     assumption = f"the test {first.test} assumes {format_scale_type(first.scale)}"
     if violations:

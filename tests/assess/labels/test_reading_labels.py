@@ -118,7 +118,12 @@ def test_missing_grades(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"some.csv:3: has no grade \(3 of 4 rows\); .*'q'.*'b'"):
         read_labels(path)
     labels = read_labels(path, missing="drop")
-    assert (len(labels), labels.notes) == (1, ("3 labels without a grade excluded",))
+    notes = ("3 labels without a grade excluded", "3 documents without a label left")
+    assert (len(labels), labels.notes) == (1, notes)
+    # A document with a label by another worker is not counted.
+    judgments = {"a": [("q", "x", None), ("q", "y", 1), ("q", "z", None)], "b": [("q", "x", 0)]}
+    frames = {w: pd.DataFrame(j, columns=["topic", "doc", "grade"]) for w, j in judgments.items()}
+    assert read_labels(frames, missing="drop").notes[-1] == "1 document without a label left"
     frame = pd.DataFrame({"doc": ["a", "b"], "worker": ["w", "w"], "grade": [1.0, float("nan")]})
     assert read_labels(frame, missing="drop").grade.tolist() == [1]
     with pytest.raises(InputError, match="got 1 label without a grade; check the column of gra"):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
 from cranfield.base.files import hash_file
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
@@ -30,12 +31,14 @@ from cranfield.campaign.publishing.releasing import (
     retract,
 )
 from cranfield.campaign.publishing.site import write_site
+from cranfield.campaign.results import leaderboard
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.results.stored_inputs import pool
 from cranfield.campaign.rules.reading import hash_rules, read_rules
 from cranfield.campaign.store import records
 from cranfield.campaign.store.folder import create_folder
 from cranfield.campaign.store.records import WITHDRAWN
+from cranfield.significance.comparison.result import MORE_RESAMPLES
 from tests.campaign.publishing.making import (
     CLOCK,
     TEAMS,
@@ -47,7 +50,8 @@ from tests.campaign.publishing.making import (
     make_campaign,
     submit,
 )
-from tests.campaign.results.made import handed_in, judged
+from tests.campaign.results.made import DOCS, handed_in, judged, qrels, rankings, scored
+from tests.campaign.results.made import RULES as RESULTS_RULES
 from tests.campaign.results.made import made as results_campaign
 from tests.conftest import ROOT
 
@@ -468,3 +472,47 @@ def test_runs_accepted_under_earlier_rules_are_counted(tmp_path: Path) -> None:
     assert release(opened).notes == ()
     handed_in(opened, "before", rankings, rules="0" * 64)
     assert release(opened).notes == ("1 run was accepted under earlier rules",)
+
+
+def test_runs_are_checked_by_the_rules_of_a_release(tmp_path: Path) -> None:
+    rules = RESULTS_RULES.replace("measures", 'documents = "lists/docs.txt"\nmeasures', 1)
+    (tmp_path / "c-rules/lists").mkdir(parents=True)
+    (tmp_path / "c-rules/lists/docs.txt").write_text("".join(f"{doc}\n" for doc in DOCS))
+    opened = results_campaign(tmp_path / "c", rules=rules)
+    judged(opened, qrels())
+    handed_in(opened, "mine", rankings(1))
+    data = release(opened).path / "data"
+    run = tmp_path / "new.run"
+    run.write_text("q1 Q0 d001 1 2 new\nq9 Q0 unknown 1 2 new\n")
+    report = cf.campaign.check_run(run, read_rules(data / "rules.toml").get_task())
+    codes = {fault.code for fault in report.errors}
+    assert codes == {"topic-missing", "topic-unknown", "document-unknown"}
+    readme = (data / "README.md").read_text()
+    assert "- `topics.txt`: a list" in readme and "- `lists/docs.txt`: a list" in readme
+    write_site(opened, tmp_path / "public")
+    page = (tmp_path / "public/adhoc/index.html").read_text()
+    assert "organisers: topics.txt, lists/docs.txt</p>" in page
+
+
+def test_a_list_with_the_name_of_a_file_of_a_release_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c-rules").mkdir()
+    (tmp_path / "c-rules/Runs.csv").write_text("".join(f"{doc}\n" for doc in DOCS))
+    rules = RESULTS_RULES.replace("measures", 'documents = "Runs.csv"\nmeasures', 1)
+    opened = results_campaign(tmp_path / "c", rules=rules)
+    judged(opened, qrels())
+    handed_in(opened, "mine", rankings(1))
+    with pytest.raises(InputError, match="file 'Runs.csv' must be renamed"):
+        release(opened)
+
+
+def test_a_release_names_decisions_that_another_seed_may_reverse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = scored(tmp_path / "c", ("a", "b", "c"), topics=4)
+    monkeypatch.setattr(leaderboard, "_comparisons", deque())
+    patched = "cranfield.significance.comparison.result.describe_borderline"
+    monkeypatch.setattr(patched, lambda *_: [f"a p-value is close{MORE_RESAMPLES}"])
+    made = release(opened)
+    assert made.notes[-1] == "a p-value is close"
+    assert "A p-value is close." in (made.path / "data/README.md").read_text()
+    assert [note for note in opened.leaderboard().notes if "close" in note] == [made.notes[-1]]

@@ -131,6 +131,17 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
     assert fault.message == "run 'bm25' already has priority 3; use another priority"
 
 
+def test_a_priority_that_another_run_has_is_a_warning(news: News, write: Write) -> None:
+    opened = news("priorities = 2\n")
+    for tag, docs, priority in (("a", "ab", 1), ("b", "ba", 2)):
+        assert not opened.submit(write(tag, docs), team="padua", priority=priority).report.faults
+    [fault] = opened.submit(write("c", "xy"), team="padua", priority=1).report.faults
+    assert "run 'a' already has priority 1; no other is free" in fault.message
+    # The run that has the tag also has the priority.
+    [fault] = opened.submit(write("a", "yx"), team="padua", priority=1).report.faults
+    assert fault.code == "tag-taken"
+
+
 def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: Write) -> None:
     opened = news("runs_per_team = 1\n")
     old = opened.submit(write("a", "ab"), team="padua").submission

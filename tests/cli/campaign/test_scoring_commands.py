@@ -20,6 +20,9 @@ from tests.cli.running import cranfield
 BOARD = Path(__file__).parents[2] / "data" / "campaign" / "msmarco-doc-leaderboard.csv"
 
 
+NAMES = ("ann", "bob", "cat")
+
+
 def command(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
     return cranfield(folder, "campaign", *arguments, status=status)
 
@@ -54,6 +57,18 @@ def test_pool(folder: Path) -> None:
     assert err == "cranfield: error: --format requires --output or --unjudged\n"
     _, err = command(folder, "pool", "news", "--judgments", "1", status=2)
     assert err == "cranfield: error: --judgments requires --unjudged\n"
+
+
+def test_the_size_of_each_sheet_is_printed(folder: Path) -> None:
+    arguments = ("--assessors", "ann,bob,cat", "-o", "judge-{}.tsv", "--settings", "overlap.yml")
+    (folder / "overlap.yml").write_text("overlap: 0.25\n")
+    out, _ = command(folder, "pool", "news", *arguments)
+    sheets = [(folder / f"judge-{name}.tsv").read_text().splitlines()[1:] for name in NAMES]
+    shown = zip(NAMES, map(len, sheets), strict=True)
+    assert out.splitlines()[-3:] == [f"judge-{name}.tsv: {n} documents" for name, n in shown]
+    # The documents that several assessors judge are on all sheets.
+    shared = set.intersection(*map(set, sheets))
+    assert shared == {*sheets[0]} & {*sheets[1]} and len(shared) > 0
 
 
 def test_unjudged_documents_are_those_by_the_rules(tmp_path: Path) -> None:

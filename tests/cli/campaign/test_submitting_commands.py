@@ -64,7 +64,7 @@ def test_a_life_of_runs(folder: Path) -> None:
         "standard input:1: tag '../x' does not match the pattern [A-Za-z0-9_.-]{1,20} [tag]",
         "standard input:1: score must be a finite number, got 'nan' (topic '1', document 'x')"
         " [score]",
-        "refused: 2 errors, ../x",
+        "../x refused: 2 errors",
     ]
     (folder / "new.run").write_text("1 Q0 new 1 2.5 bm25\n")
     out, _ = command(folder, "run", "replace", "news", "bm25", "new.run")
@@ -132,7 +132,8 @@ def test_an_archive_by_a_table(folder: Path) -> None:
     (folder / "runs.csv").write_text("tag,kind,AP\nbm25,manual,0.5\ndense,automatic,0.25\n")
     arguments = ("run", "submit", "news", ".", "--from", "runs.csv", "--column", "type=kind")
     _, err = command(folder, *arguments, "--team", "ghent", status=2)
-    assert "unknown team 'ghent'; add it with: cranfield campaign team add FOLDER ID" in err
+    assert "runs.csv:2: unknown team 'ghent'; add it with: cranfield campaign team add" in err
+    assert "--add-teams" in err
     out, err = command(folder, *arguments, "--team", "ghent", "--add-teams")
     assert "warning: unused columns: 'AP'" in err
     assert out.splitlines()[-1] == "2 of 2 runs accepted"

@@ -33,7 +33,7 @@ def test_the_bundled_collection() -> None:
         "Of 40 systems, 16 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
-        "Two-way ANOVA needs an interval scale, but nDCG@20 is declared ordinal.",
+        "Two-way ANOVA needs an interval scale, but nDCG@20 is an ordinal scale.",
         "381 of 398 significant pairs keep their order of means under every increasing"
         " transformation of the scores (stochastic dominance).",
     ]

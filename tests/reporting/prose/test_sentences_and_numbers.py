@@ -557,8 +557,8 @@ def test_several_measures_together(evaluation: Any) -> None:
     joint = compare_measures(evaluation)
     told = joint.prose()
     assert (
-        "AP and nDCG@10 are declared ordinal, but this test assumes an interval scale; results may"
-        " change if scores are rescaled (Ferrante, Ferro and Fuhr 2021)." in told
+        "Scores by AP and nDCG@10 are on an ordinal scale, but this test assumes an interval scale;"
+        " results may change if scores are rescaled (Ferrante, Ferro and Fuhr 2021)." in told
     )
     assert "In the evaluation, documents with equal scores are in descending order" in told
     star = joint.pvalues <= joint.alpha

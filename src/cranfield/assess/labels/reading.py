@@ -251,7 +251,7 @@ def read_labels(
     if not isinstance(data, Mapping):
         worker_list = None if worker_columns is None else [*worker_columns]
         table, notes = reader.apply_policies(reader.read(data, LABELS, worker_list))
-        return _make_labels(table.frame, table.source, notes, scale)
+        return _make_labels(table.frame, table.source, notes, reader)
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
@@ -266,7 +266,7 @@ def read_labels(
         table, worker_notes = reader.apply_policies(table)
         frames.append(table.frame)
         notes += [f"{worker}: {note}" for note in worker_notes]
-    return _make_labels(pl.concat(frames, how="diagonal"), "labels", notes, scale)
+    return _make_labels(pl.concat(frames, how="diagonal"), "labels", notes, reader)
 
 
 def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]:
@@ -372,6 +372,7 @@ class _Reader:
     grade_map: GradeMap | None
     scale: NDArray[np.int32] | None
     notes: list[str] = field(default_factory=list)
+    dropped: list[pl.DataFrame] = field(default_factory=list)  # labels without a grade
 
     def read(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
         """Read a table of a schema from lines of text, a file or data in memory."""
@@ -477,6 +478,7 @@ class _Reader:
                 reason = f"got {inflect(frame.height, 'label')} without a grade"
                 reason = f"expected labels with grades, {reason}; check the column of grades"
                 raise InputError(reason, source=table.source)
+            self.dropped.append(table.frame.filter(is_missing))
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{inflect(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
@@ -526,9 +528,7 @@ def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) ->
         warn(f"{source}: {note}; remove them if they summarise other rows")
 
 
-def _make_labels(
-    frame: pl.DataFrame, source: str, notes: Sequence[str], scale: NDArray[np.int32] | None
-) -> Labels:
+def _make_labels(frame: pl.DataFrame, source: str, notes: Sequence[str], reader: _Reader) -> Labels:
     def encode(*names: str) -> tuple[pl.DataFrame, Any]:
         """Return the distinct values in order of appearance, and their index for each row."""
         values = frame.select(names).unique(maintain_order=True)
@@ -542,8 +542,11 @@ def _make_labels(
     pairs, pair = encode("topic", "doc")
     topic_of = np.empty(pairs.height, dtype=np.int32)
     topic_of[pair] = topic
-    grades = np.unique(frame["grade"].to_numpy()) if scale is None else scale
+    grades = np.unique(frame["grade"].to_numpy()) if reader.scale is None else reader.scale
     order = frame["order"]
+    dropped = pl.concat([frame.clear(), *reader.dropped], how="diagonal").unique(["topic", "doc"])
+    if n_unlabelled := dropped.join(frame, on=["topic", "doc"], how="anti").height:
+        notes = [*notes, f"{inflect(n_unlabelled, 'document')} without a label left"]
     return Labels(
         topics=tuple(topics["topic"]),
         topic_of=topic_of,

@@ -54,8 +54,8 @@ from cranfield.campaign.results.stored_inputs import (
     select_intact,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.reading import format_rules, hash_rules
-from cranfield.campaign.rules.task_rules import TaskRules, format_time, format_utc
+from cranfield.campaign.rules.reading import copy_lists, format_rules, hash_rules
+from cranfield.campaign.rules.task_rules import FILE_FIELDS, TaskRules, format_time, format_utc
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     RELEASES,
@@ -72,6 +72,7 @@ from cranfield.collection.metadata.reading import MAX_BYTES, find_header
 from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
+from cranfield.significance.comparison.result import MORE_RESAMPLES
 from cranfield.sources.archives import open_decompressed
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
 from cranfield.sources.values import parse_integers
@@ -253,8 +254,9 @@ def write_payload(folder: Path, payload: Payload) -> None:
         **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
         "about.json": format_json(about),
     }
-    sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.make_sheets())}
-    write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
+    files = {name: encode_text(text) for name, text in texts.items()}
+    files |= {f"sheets/{name}": data for name, data in make_sheet_files(inputs.make_sheets())}
+    write_files(folder, files)
     _write_scores(folder / "scores", released_evaluation)
     title = f"{rules.title}: {about['title']}"
     # As on the leaderboard, more than MAX_COMPARED runs are not compared.
@@ -263,7 +265,10 @@ def write_payload(folder: Path, payload: Payload) -> None:
         comparisons = [result for result in results if not isinstance(result, str)]
         contents = comparisons if len(comparisons) == len(results) else released_evaluation
         report(contents, folder / "report.html", title=title, date=about["date"], jobs=1)
-    readme = render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
+    lists = [getattr(task, name) for name in FILE_FIELDS]
+    list_names = copy_lists(lists, payload.campaign.folder, folder, "a release")
+    values = {"about": about, "lists": list_names}
+    readme = render_text("release.md", exists=lambda name: (folder / name).exists(), **values)
     (folder / "README.md").write_bytes(encode_text(readme))
 
 
@@ -590,7 +595,7 @@ def _make_payload(
     }
     excluded = [*EXCLUDED, *(text for text, applies in conditional_exclusions.items() if applies)]
     pool_depths = {inputs.pool_depths.get(run.tag) for run in runs if run.pooled}
-    about = {
+    about: dict[str, Any] = {
         "campaign": campaign.rules.id,
         "campaign_title": campaign.rules.title,
         "description": campaign.rules.description,
@@ -635,6 +640,11 @@ def _make_payload(
             if run.record.tag in inputs.pool_depths
         },
     )
+    # Decisions on the leaderboard of the release, which has public tags.
+    comparison = compare_if_possible(public_inputs.evaluation[about["measures"][0]])
+    notes = () if isinstance(comparison, str) else comparison.notes
+    close_notes = [note for note in notes if note.endswith(MORE_RESAMPLES)]
+    about["notes"] += [note.removesuffix(MORE_RESAMPLES) for note in close_notes]
     return Payload(campaign, submissions, public_runs, judgments_record, public_inputs, about)
 
 

@@ -411,8 +411,10 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     phrases = [inflect(len(leaderboard.rows), "run"), inflect(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
         phrases.append(inflect(len(scores.topics), "topic"))
-    if release.about.get("judgments"):
-        phrases.append(f"judgments {make_label(str(release.about['judgments']))}")
+    if version := make_label(str(release.about.get("judgments") or "")):
+        n_judgments = release.about.get("judged")
+        judgments = "judgments" if n_judgments is None else inflect(n_judgments, "judgment")
+        phrases.append(f"{judgments} (version {version})")
     phrases += [f"release {make_label(release.id)}", str(release.about.get("date") or "")]
     return ", ".join(filter(None, phrases))
 

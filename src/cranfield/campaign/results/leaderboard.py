@@ -93,7 +93,7 @@ def separate_runs(
     """Compare all pairs of systems by the default test, or return why they are not compared."""
     # These imports are slow, and not needed if the groups are cached in a file.
     from cranfield.scales.statements import meaningfulness
-    from cranfield.significance.comparison.result import RESCALING
+    from cranfield.significance.comparison.result import MORE_RESAMPLES, RESCALING
 
     comparison = compare_if_possible(scores, alpha, max_runs)
     if isinstance(comparison, str):
@@ -123,6 +123,7 @@ def separate_runs(
         )
     # The verdict already reports the scale of the measure.
     notes += [note for note in comparison.notes if not note.endswith(RESCALING)]
+    notes = [note.removesuffix(MORE_RESAMPLES) for note in notes]
     return Separation(frame, comparison.method, meaningfulness(comparison).first_line, tuple(notes))
 
 

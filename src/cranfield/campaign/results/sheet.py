@@ -109,7 +109,7 @@ class Sheet:
     median_precision
         Median precision of the category at these levels; empty without a category.
     precision_at
-        Precision after 5, 10, ..., 1000 documents, by cutoff.
+        Precision after 5, 10, ..., 1000 documents, up to the task's maximum, by cutoff.
     average_precision, r_precision
         Means over topics.
     measures
@@ -194,12 +194,14 @@ class Sheet:
         values = make_sheet_values(self)
         levels = enumerate(zip(*values["curves"].values(), strict=True))
         precision = {f"{k} documents": value for k, value in self.precision_at.items()}
-        means = {"Average precision": self.average_precision, **self.measures}
+        precision |= {} if "Rprec" in self.measures else {"R (R-precision)": self.r_precision}
+        means = {} if "AP" in self.measures else {"Average precision": self.average_precision}
+        means |= self.measures
         means |= {f"Unjudged in the top {k}": rate for k, rate in self.unjudged.items()}
         return render_text(
             "sheet.txt",
             recall=[[f"{k / 10:.2f}", *map(format_number, row)] for k, row in levels],
-            precision=_format_rows(precision | {"R (R-precision)": self.r_precision}),
+            precision=_format_rows(precision),
             means=_format_rows(means),
             table=align_rows,
             beside=_join_side_by_side,

@@ -131,7 +131,8 @@ def list_sheet_measures(task: TaskRules) -> tuple[str, ...]:
     coverage = (
         f"{name}@{depth}" for depth in _list_depths(task) for name in ("NumRet", "Unjudged")
     )
-    block = [*COUNTS.values(), *list_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
+    precision = [name for k, name in PRECISION.items() if k <= (task.max_per_topic or k)]
+    block = [*COUNTS.values(), *list_measures(task, RECALL), "AP", *precision, "Rprec"]
     return tuple(dict.fromkeys([*block, *list_measures(task), *coverage]))
 
 
@@ -375,7 +376,7 @@ def _make_overall_fields(
         "precision_at_recall": tuple(
             to_score(values[name]) for name in list_measures(task, RECALL)
         ),
-        "precision_at": {k: to_score(values[name]) for k, name in PRECISION.items()},
+        "precision_at": {k: to_score(values[n]) for k, n in PRECISION.items() if n in values},
         "average_precision": to_score(values["AP"]),
         "r_precision": to_score(values["Rprec"]),
         "measures": {name: to_score(values[name]) for name in measures},

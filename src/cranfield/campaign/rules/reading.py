@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from collections import UserDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cranfield
-from cranfield.base.errors import CranfieldError, InputError, check_choice, make_file_error, quote
+from cranfield.base.errors import (
+    CranfieldError,
+    InputError,
+    check_choice,
+    make_file_error,
+    quote,
+    warn,
+)
 from cranfield.base.files import hash_file
 from cranfield.base.text import sanitise
 from cranfield.campaign.checks.report import CODES, UNREADABLE
@@ -266,6 +274,22 @@ def check_rules(rules: Rules) -> None:
             reason = f"tasks.{task.name}.{key}: {error}"
             raise InputError(reason, source=rules.source, line=task.line_of(key)) from error
         check_patterns(task)
+        if task.priorities and task.priorities < (task.runs_per_team or 0):
+            limits = f"{task.runs_per_team} runs per team, but {task.priorities} priorities"
+            warn(f"task {quote(task.name)} has {limits}; some runs of a team must share a priority")
+
+
+def copy_lists(files: Iterable[Any], source: Path, target: Path, noun: str) -> list[str]:
+    """Copy files that rules name to a folder with its own files; return their relative paths."""
+    names = [file.relative_to(source).as_posix() for file in files if isinstance(file, Path)]
+    own_names = {"readme.md", *(path.name.casefold() for path in target.iterdir())}
+    for name in names:
+        if name.partition("/")[0].casefold() in own_names:
+            reason = f"must be renamed, because {noun} has its own file of this name"
+            raise InputError(f"file {quote(name)} {reason}", source=NAMES[0])
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, target / name)
+    return names
 
 
 def read_template() -> str:

@@ -259,7 +259,10 @@ def submit_archive(
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
-        raise make_unknown_teams_error(new_ids, known_ids)
+        error = make_unknown_teams_error(new_ids, known_ids, " or --add-teams")
+        line = next(row.line for row in table.rows if row.declaration.team == new_ids[0])
+        position = "" if line is None else f"{table.source}:{line}: "
+        raise PolicyError(f"{position}{error}")
     for row in table.rows:
         get_submission_time(row.declaration, campaign.clock())
 

@@ -59,7 +59,7 @@ class Declaration:
     answers
         Answers to questions of the task, by name.
     description
-        Description of the run.
+        Description of the run, which its sheet, releases and the site publish.
     received
         Time of submission with its UTC offset, such as 2026-08-15T23:59:59Z; by default now.
     replaces
@@ -248,11 +248,12 @@ def decide_submission(
         ),
     ]
     # Two runs of a team with the same priority have no defined order in a pool.
-    priority = submission.priority
-    tags = [run.tag for run in other_runs if priority and run.priority == priority]
-    if tags:
-        message = f"run {quote(tags[0])} already has priority {priority}; use another priority"
-        faults.append(Fault("answers", "warning", message))
+    used = {run.priority: run.tag for run in reversed(other_runs) if run.priority}
+    if submission.priority in used and all(fault.code != "tag-taken" for fault in faults):
+        is_free = len(used) < (task.priorities or MAX_PRIORITY)
+        hint = "use another priority" if is_free else "no other is free; the pool treats both alike"
+        message = f"run {quote(used[submission.priority])} already has priority"
+        faults.append(Fault("answers", "warning", f"{message} {submission.priority}; {hint}"))
     if errors := dict.fromkeys(fault.code for fault in faults if fault.severity == "error"):
         submission = replace(submission, state=REFUSED, reason=", ".join(errors))
     faults = [fault for fault in faults if fault.severity != "off"]
@@ -429,7 +430,7 @@ class SubmissionOutcome:
             counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
             lines.append(f"accepted as {tag}{late_text}{counts} (sha256 {run.object})")
         else:
-            lines.append(f"{report.outcome}, {tag}")
+            lines.append(f"{tag} {report.outcome}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

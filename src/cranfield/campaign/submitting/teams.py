@@ -136,10 +136,12 @@ def require_team(registry: RegistryReader, id: str) -> Team:
     return team
 
 
-def make_unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
-    """Return the error for unknown teams: the command that adds them, and similar ids."""
+def make_unknown_teams_error(
+    ids: Sequence[str], known_ids: Collection[str], option: str = ""
+) -> PolicyError:
+    """Return the error for unknown teams: the command or option that adds them, similar ids."""
     hint = suggest_names(ids[0], known_ids, 1, show=quote)
     teams = f"team {quote(ids[0])}; add it"
     if len(ids) > 1:
         teams = f"teams {list_some(map(quote, ids), 10)}; add them"
-    return PolicyError(f"unknown {teams} with: cranfield campaign team add FOLDER ID{hint}")
+    return PolicyError(f"unknown {teams} with: cranfield campaign team add FOLDER ID{option}{hint}")

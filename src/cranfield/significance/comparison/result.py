@@ -47,7 +47,7 @@ RESCALING = "results may change if scores are rescaled"  # end of the note on th
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
 # End of the note on p-values near alpha.
-MORE_RESAMPLES = "more resamples reduce this margin"
+MORE_RESAMPLES = "; more resamples reduce this margin"
 # End of the note on a baseline with the best mean.
 TEST_ALL_PAIRS = "compare all pairs instead"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
@@ -73,7 +73,7 @@ def describe_inputs(scores: Scores, info: TestInfo, options: TestOptions) -> lis
         notes.append(f"scale declared by the user: {scores.scale}")
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
-            f"{name} is declared {scores.scale}, but this test assumes"
+            f"{name} is {format_scale_type(scores.scale)}, but this test assumes"
             f" {format_scale_type(info.scale)}; {RESCALING}"
         )
     return notes
@@ -236,7 +236,7 @@ def describe_borderline(
             f"{inflect(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g} that"
             f" another seed may reverse the decision ({name_pair(k)}: p ="
             f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
-            f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
+            f" random samples is {margins[k]:.4f}){MORE_RESAMPLES}"
         )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Category, Sheet, SheetComparison, TopicScores
-from cranfield.campaign.results.sheet_making import list_sheet_measures
+from cranfield.campaign.results.sheet_making import list_sheet_measures, make_sheet_page
 from tests.campaign.results.sheets import made
 
 texts = st.text(max_size=20)
@@ -123,3 +123,16 @@ def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:
         row = coverage[sheet.tag]
         assert sheet.unjudged[10] == pytest.approx(row.n_unjudged_10 / row.n_retrieved_10)
         assert [*sheet.unjudged] == [10, 15]
+
+
+def test_a_sheet_has_no_precision_above_the_maximum_and_no_measure_twice() -> None:
+    task = replace(made.TASK, max_per_topic=100, measures=("AP", "Rprec", "P@20"))
+    covid = cf.bundled.trec_covid()
+    evaluation = cf.evaluate(covid.runs[:3], covid.qrels, list_sheet_measures(task))
+    sheet = made.inputs(evaluation, made.submissions()[:3], task).make_sheets()[0]
+    before = made.sheet_of(sheet.tag, made.sheets())
+    assert {**sheet.precision_at} == {k: before.precision_at[k] for k in (5, 10, 15, 20, 30, 100)}
+    for text in (sheet.to_text(), make_sheet_page(sheet)):
+        assert "R-precision" not in text and "verage precision" not in text
+    for text in (before.to_text(), make_sheet_page(before)):
+        assert "R-precision" in text and "verage precision" in text

@@ -349,8 +349,8 @@ def scored(measure: Measure, name: str = "plain") -> Floats:
 
 UNSCORED = {
     "ClickU": "use evaluate_sessions",
-    "sDCG": "requires search sessions",
-    "nsDCG": "requires search sessions",
+    "sDCG": "requires sessions",
+    "nsDCG": "requires sessions",
 }
 """Measures that the collection has no data for, and what they say."""
 SCORED = every(*UNSCORED)

@@ -75,7 +75,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: UNCLICKED.clicks_to_qrels(), "derive judgments, got none; pass a table of clicks"),
         (lambda: LISTS.clicks_to_qrels(0), "min_seconds"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
-        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires search sessions"),
+        (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions"),
         *[(partial(cf.parse_measure, text), "must be") for text in WRONG_MEASURES],
     ],
     "concatenation": [

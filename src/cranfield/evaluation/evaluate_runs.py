@@ -137,7 +137,8 @@ def evaluate(
     if more:
         reason = f"expected 3 positional arguments (runs, qrels, measures), got {3 + len(more)}"
         names = [str(item) for item in (measures, *more) if isinstance(item, (str, Measure))]
-        advice = f"pass measures as {names}" if len(names) > len(more) else "pass options by name"
+        call = f"cf.evaluate(runs, qrels, {names})"
+        advice = f"use {call}" if len(names) > len(more) else "pass options by name"
         raise PolicyError(f"{reason}; {advice}")
     check_keywords(evaluate, options)
     parsed = parse_measures(measures, compat=compat)

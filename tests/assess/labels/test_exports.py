@@ -174,6 +174,8 @@ def test_a_column_for_each_worker(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(InputError, match="worker_columns: unknown column 'Judge C'"):
         read_labels(path, worker_columns=["Judge C"])
+    with pytest.raises(InputError, match="worker_columns: unknown column ''"):
+        read_labels(path, worker_columns=[""])
     with pytest.raises(InputError, match="worker_columns="):
         read_labels(path)
     for wrong in ([], ["Judge A", "Judge A"]):

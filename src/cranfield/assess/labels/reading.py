@@ -292,8 +292,8 @@ def _unpivot(
 ) -> tuple[Columns, list[str]]:
     """Convert columns of workers to a row for each label; also return notes."""
     names = [str(name) for name in table.names]
-    if unknown := next((worker for worker in workers if worker not in names), None):
-        reason = f"worker_columns: unknown column {quote(unknown)}"
+    if unknown := [worker for worker in workers if worker not in names]:
+        reason = f"worker_columns: unknown column {quote(unknown[0])}"
         expected = f"expected some of: {list_some(map(quote, names), 8)}"
         raise InputError(f"{reason}; {expected}", source=table.source)
     if len({*workers}) < len(workers) or not workers:

@@ -100,6 +100,8 @@ def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
     )
     one.write(tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "topic,doc,grade\nq,d001,\nq,d000,\n"
+    one.write(tmp_path / "a.auto")  # A suffix that is the name of no format: lines for trec_eval
+    assert (tmp_path / "a.auto").read_text().split("\n")[0].count(" ") == 2
     one.write(tmp_path / "a.txt")
     assert (tmp_path / "a.txt").read_text() == "q 0 d001\nq 0 d000\n"
     nothing = sheets(frame({"q": 2}).clear(), assessors=2)

@@ -143,7 +143,7 @@ CLICKS = [
 
 def test_a_clicked_document_counts_where_it_comes_first() -> None:
     sessions = sessions_of(LISTS, clicks=CLICKS)
-    grades = sessions.clicks_to_qrels().to_polars().select("topic", "doc", "grade").rows()
+    grades = sessions.derive_click_qrels().to_polars().select("topic", "doc", "grade").rows()
     assert sorted(grades) == [
         *(("s", "a", 1), ("s", "b", 1), ("s", "c", 0), ("s", "d", 1)),
         *(("t", "a", 0), ("t", "e", 1)),
@@ -163,7 +163,7 @@ def test_short_stays_do_not_count() -> None:
         pytest.warns(cf.CranfieldWarning, match="dwell time unknown"),
         pytest.raises(cf.InputError, match="expected clicks of at least 100 seconds"),
     ):
-        sessions.clicks_to_qrels(100)
+        sessions.derive_click_qrels(100)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_forms_of_times(times: dict[str, list[object]]) -> None:
 def test_long_stays_are_reported() -> None:
     clicks = {"session": ["s"], "query": [1], "rank": [2], "start": [0], "end": [45_000]}
     with pytest.warns(cf.CranfieldWarning, match="45,000 seconds; divide times in milliseconds"):
-        sessions_of(LISTS, clicks=clicks).clicks_to_qrels(30)
+        sessions_of(LISTS, clicks=clicks).derive_click_qrels(30)
 
 
 def test_command(tmp_path: Path) -> None:

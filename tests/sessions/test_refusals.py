@@ -72,8 +72,11 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: evaluate("ClickU(snippet='own', length=10)"), "snippets"),
         (lambda: evaluate("ClickU(judged_only=True, length=1)"), "judged_only"),
         (lambda: evaluate_sessions(UNCLICKED, "clicks", "sDCG"), "expected clicks from which"),
-        (lambda: UNCLICKED.clicks_to_qrels(), "derive judgments, got none; pass a table of clicks"),
-        (lambda: LISTS.clicks_to_qrels(0), "min_seconds"),
+        (
+            lambda: UNCLICKED.derive_click_qrels(),
+            "derive judgments, got none; pass a table of clicks",
+        ),
+        (lambda: LISTS.derive_click_qrels(0), "min_seconds"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "ClickU"), "evaluate_sessions"),
         (lambda: cf.evaluate(RUN, {"q": {"a": 1}}, "sDCG"), "sDCG requires sessions"),
         *[(partial(cf.parse_measure, text), "must be") for text in WRONG_MEASURES],

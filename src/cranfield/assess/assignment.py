@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
 
 ARRANGEMENTS = ("judging", "id", "shuffled")
-FORMATS = ("auto", "tsv", "csv", "jsonl", "trec")
+FORMATS = ("tsv", "csv", "jsonl", "trec")
 DISTRIBUTION_UNITS = ("document", "topic")
 
 MAX_ASSESSORS = 10_000  # Maximum number of assessors without names
@@ -82,7 +82,8 @@ class JudgingSheets(TableResult):
         format
             `tsv`, `csv` or `jsonl` with an empty column `grade`; :func:`read_qrels` reads the file
             once the grades are filled in. Or `trec`, with lines of topic, 0 and document, to which
-            a grade can be appended. By default by the suffix: `trec` if it is none of the others.
+            a grade can be appended. By default the format follows from the suffix of the file
+            name; other suffixes mean `trec`.
 
         Raises
         ------
@@ -94,7 +95,7 @@ class JudgingSheets(TableResult):
         CranfieldError
             If an id contains a blank, which the format `trec` does not allow.
         """
-        check_choice("format", format, FORMATS)
+        check_choice("format", format, ("auto", *FORMATS))
         name, n_assessors = fspath(path), len(self.assessors)
         if n_assessors > 1 and "{}" not in name:
             raise PolicyError(

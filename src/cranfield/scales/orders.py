@@ -470,11 +470,11 @@ def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
 def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     is_equal = np.asarray(relation & relation.T)
     # Whether a pair that starts with a, or ends with b, has the same difference as (c, d).
-    starts = np.asarray(is_equal.reshape(n, n, n * n).any(axis=1))
-    ends = np.asarray(is_equal.reshape(n, n, n * n).any(axis=0))
+    has_start = np.asarray(is_equal.reshape(n, n, n * n).any(axis=1))
+    has_end = np.asarray(is_equal.reshape(n, n, n * n).any(axis=0))
     is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
     premise = is_nonnegative[:, None, :] & relation.T.reshape(n, n, n * n)
-    is_violated = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
+    is_violated = np.asarray(premise & ~(has_start[:, None, :] & has_end[None, :, :]))
     return _find_violation(is_violated.reshape(n * n, n * n))
 
 

@@ -149,8 +149,8 @@ class Sessions:
         sessions_with_queries = set(self.queries["session"])
         topics = zip(self.names, self.topics, strict=True)
         n_nonempty = self.results.select(LIST_KEY).unique().height
-        first_in_session = mask_first_occurrences(self.results, "system", "session", "doc")
-        first_in_list = mask_first_occurrences(self.results, *LIST_KEY, "doc")
+        is_first_in_session = mask_first_occurrences(self.results, "system", "session", "doc")
+        is_first_in_list = mask_first_occurrences(self.results, *LIST_KEY, "doc")
         return SessionCounts(
             n_sessions=len(self.names),
             n_queries=self.queries.height,
@@ -161,8 +161,8 @@ class Sessions:
                 name for i, name in enumerate(self.names) if i not in sessions_with_queries
             ),
             n_empty_lists=self.queries.height - n_nonempty,
-            n_repeated=int((first_in_list & ~first_in_session).sum()),
-            n_repeated_in_list=int((~first_in_list).sum()),
+            n_repeated=int((is_first_in_list & ~is_first_in_session).sum()),
+            n_repeated_in_list=int((~is_first_in_list).sum()),
             n_lost_clicks=self.n_lost_clicks,
         )
 
@@ -173,7 +173,7 @@ class Sessions:
         ----------
         qrels
             Judgments by topic: any input of :func:`cranfield.read_qrels`. Or `clicks`, or
-            `clicks:SECONDS`, for the judgments of :meth:`clicks_to_qrels`.
+            `clicks:SECONDS`, for the judgments of :meth:`derive_click_qrels`.
         needs_current_query
             Keep only the sessions with a current query, for which runs of the TREC Session track
             rank documents; without effect on judgments from clicks.
@@ -191,7 +191,7 @@ class Sessions:
             derived from clicks and no click has the minimum dwell time.
         """
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
-            return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
+            return self.derive_click_qrels(None if match[1] is None else float(match[1]))
         judgments = read_qrels(qrels)
         code_by_topic = {name: code for code, name in enumerate(judgments.topics)}
         sessions = zip(self.names, self.topics, self.current_queries, strict=True)
@@ -227,7 +227,7 @@ class Sessions:
             columns={name: values[rows] for name, values in judgments.columns.items()},
         )
 
-    def clicks_to_qrels(self, min_seconds: float | None = None) -> Qrels:
+    def derive_click_qrels(self, min_seconds: float | None = None) -> Qrels:
         """Derive judgments by session from clicks: grade 1 for clicked results, 0 for others.
 
         A clicked document has grade 1 in its session, whichever system and query retrieved it.
@@ -250,7 +250,7 @@ class Sessions:
         >>> from cranfield.sessions import read_sessions
         >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}
         >>> log = read_sessions(rows, clicks={"session": ["s"], "query": [2], "rank": [1]})
-        >>> log.clicks_to_qrels().to_polars().select("topic", "doc", "grade").rows()
+        >>> log.derive_click_qrels().to_polars().select("topic", "doc", "grade").rows()
         [('s', 'a', 0), ('s', 'b', 1)]
         """
         clicks = self.clicks

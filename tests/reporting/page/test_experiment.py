@@ -187,7 +187,7 @@ def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
     spec_of(chart)
     with pytest.raises(cf.PolicyError, match="unknown metric 'x'; expected one of: m"):
         charts.sequence_chart(found, "x")
-    with pytest.raises(cf.CranfieldError, match="got a single look"):
+    with pytest.raises(cf.CranfieldError, match="table of looks, got none"):
         charts.sequence_chart(experiment())
 
 

@@ -195,7 +195,7 @@ def _check_missing_judgments(qrels: Qrels, newest_qrels: Qrels) -> None:
     n_removed = compare_versions(qrels, newest_qrels)[2]
     if n_removed > MAX_REMOVED * len(newest_qrels):
         reason = f"{n_removed:,} of {inflect(len(newest_qrels), 'judgment')} of the newest version"
-        raise PolicyError(f"{reason} are missing; the new version would replace it; {advice}")
+        raise PolicyError(f"{reason} are missing; {advice}")
 
 
 def _check_blanks(qrels: Qrels) -> None:

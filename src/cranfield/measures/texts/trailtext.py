@@ -144,7 +144,8 @@ def score_trailtexts(
     limit, decay, norm
         As for :func:`u_measure`.
     name
-        Name of the system, if there is no column `system`; by default the name of the file.
+        Name of the system, if there is no column `system`; by default the name of the file
+        without its suffix, or `run` for other inputs.
 
     Returns
     -------

@@ -228,8 +228,8 @@ def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:
     if isinstance(value, BrowsingProbabilities):
         return value
     description = (
-        "a mapping of each rank, from 1, to probabilities by the rank of the click_rank click"
-        " above (0 for no click), such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
+        "a mapping of each rank, from 1, to probabilities by the rank of the last click above"
+        " (0 for no click), such as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
     )
     if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
         raise ValueError(description)

@@ -171,8 +171,8 @@ MARKERS = {
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its confidence interval.
 
-    If there is a sample ratio mismatch, there are no verdicts, and the chart shows lifts without
-    intervals, in grey.
+    If the report withholds verdicts because of a sample ratio mismatch, the chart shows lifts
+    without intervals, in grey.
 
     Parameters
     ----------
@@ -251,7 +251,10 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         For an unknown metric.
     """
     if report.looks is None or report.looks.is_empty():
-        raise CranfieldError("expected an experiment with several looks, got a single look")
+        raise CranfieldError(
+            "expected a report with a table of looks, got none: the analysis must be sequential,"
+            " and not be stopped because of a sample ratio mismatch"
+        )
     metrics = report.looks["metric"].unique(maintain_order=True).to_list()
     metric = check_name("metric", metric, metrics)
     frame = report.looks.filter(pl.col("metric") == metric)

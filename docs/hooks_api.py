@@ -40,6 +40,28 @@ ROOMS = {
 
 The root comes last in that, although its page is the first: it shows what others have not."""
 
+MAIN_FUNCTIONS = {
+    "cranfield": ("read_runs", "read_qrels", "evaluate", "compare", "report", "meaningfulness"),
+    "cranfield.measures": ("measure", "user_model"),
+    "cranfield.sessions": ("read_session_topics",),
+    "cranfield.texts": ("read_nuggets", "read_citations", "judge_answers", "judge_summaries"),
+    "cranfield.assess": (
+        "pool",
+        "sample",
+        "read_labels",
+        "dawid_skene",
+        "compare_judges",
+        "ppi_mean",
+    ),
+    "cranfield.online": ("read_log", "measure", "analyse_experiment", "interleave", "train_models"),
+    "cranfield.significance": ("compare_measures", "effect_sizes", "topics_needed", "power_pairs"),
+    "cranfield.correlation": ("kendall_tau", "tau_ap", "rbo"),
+    "cranfield.scales": ("required_scale", "scale_over_topics", "dominance"),
+    "cranfield.meta": ("correlate", "discriminative_power", "leave_one_out", "study_scales"),
+    "cranfield.tabular": ("tabulate_frame", "render_frame"),
+}
+"""Functions of a room that its page shows first."""
+
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages into the navigation."""
@@ -99,15 +121,19 @@ def root() -> ModuleType:
 
 
 def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield the public functions of a room, then its classes, and its errors last.
+    """Yield the main functions of a room, its other functions, its classes, and its errors last.
 
     Measures have pages of their own.
     """
     things = {name: getattr(module, name) for name in vars(module)["__all__"]}
 
-    def place(name: str) -> tuple[bool, bool, str]:
+    main_functions = MAIN_FUNCTIONS.get(module.__name__, ())
+
+    def place(name: str) -> tuple[bool, bool, int, str]:
         is_class = inspect.isclass(things[name])
-        return is_class and issubclass(things[name], Exception), is_class, name.lower()
+        is_error = is_class and issubclass(things[name], Exception)
+        rank = main_functions.index(name) if name in main_functions else len(main_functions)
+        return is_error, is_class, rank, name.lower()
 
     for name in sorted(things, key=place):
         if inspect.isclass(things[name]) or inspect.isfunction(things[name]):

@@ -315,7 +315,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         measure_section=section,
-        answer=list_answer_lines(section) if section else [],
+        answer=list_answer_lines(section, has_rescaling=False) if section else [],
         decimals=count_overall_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
         top_group=section.comparison.top_group if section and section.comparison else (),

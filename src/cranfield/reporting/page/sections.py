@@ -111,17 +111,21 @@ def make_baseline_head(comparison: PairwiseComparison) -> str:
     return "against the baseline"
 
 
-def list_answer_lines(part: MeasurePart) -> list[str]:
-    """Return sentences on one measure: result, test, policies and meaningfulness."""
+def list_answer_lines(part: MeasurePart, *, has_rescaling: bool = True) -> list[str]:
+    """Return sentences on one measure: result, test, policies and meaningfulness.
+
+    `has_rescaling=False` leaves out what becomes of the conclusions if scores are rescaled.
+    """
     if part.meaning is None:
         return [f"{_describe_best(part)} Systems are not compared: {part.no_comparison_reason}."]
     comparison = part.meaning.comparison
-    meaning_lines = [write_verdict(part.meaning), *map(make_sentence, part.meaning.lines()[1:])]
+    rescaling_lines = part.meaning.lines()[1:] if has_rescaling else []
     return [
         describe_outcome(comparison, make_label(part.name)),
         describe_test(comparison),
         *map(make_sentence, part.missing_notes),
-        *meaning_lines,
+        write_verdict(part.meaning),
+        *map(make_sentence, rescaling_lines),
     ]
 
 

@@ -21,14 +21,16 @@ def test_release_and_retract(tmp_path: Path) -> None:
     make_campaign(tmp_path / "news")
     said, _ = cranfield(tmp_path, "campaign", "release", "make", "news", "--date", "2026-11-20")
     first, second, *others = said.splitlines()
-    assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgments 1"
+    assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgment version 1"
     assert re.fullmatch("SHA-256 of tagmanifest-sha256.txt, to publish: [0-9a-f]{64}", second)
     assert "not released: contacts of teams" in others and "is identical to" not in said
     said, _ = cranfield(
         *(tmp_path, "campaign", "release", "make", "news", "--anonymous", "--seed", "4"),
         *("--scores-only", "--note", "For reviewers."),
     )
-    assert said.startswith("news/releases/adhoc-2: 5 runs of 3 teams (3 anonymous), judgments 1\n")
+    assert said.startswith(
+        "news/releases/adhoc-2: 5 runs of 3 teams (3 anonymous), judgment version 1\n"
+    )
     assert "is identical to" not in said
     about = json.loads((tmp_path / "news/releases/adhoc-2/data/about.json").read_text())
     assert (about["note"], about["scores_only"], about["hidden_teams"]) == (

@@ -270,7 +270,11 @@ def test_no_library_of_numbers_is_loaded(folder: Path, name: str, shown: str) ->
 
 @pytest.mark.parametrize(
     ("feedback", "told"),
-    [("none", []), ("means", ["bm25: P@3 0.33, judgments 1"]), ("sheets", ["bm25: P@3 0.3333, "])],
+    [
+        ("none", []),
+        ("means", ["bm25: P@3 0.33, judgment version 1"]),
+        ("sheets", ["bm25: P@3 0.3333, "]),
+    ],
 )
 def test_feedback_before_a_release_is_what_the_rules_allow(
     folder: Path, feedback: str, told: list[str]

@@ -396,7 +396,7 @@ class Release:
         """The numbers of runs and teams, and the version of the judgments, as text."""
         size = f"{inflect(self.n_runs, 'run')} of {inflect(self.n_teams, 'team')}"
         hidden_text = f" ({self.n_hidden_teams} anonymous)" if self.n_hidden_teams else ""
-        return f"{size}{hidden_text}, judgments {self.judgments}"
+        return f"{size}{hidden_text}, judgment version {self.judgments}"
 
     def __repr__(self) -> str:
         return f"Release({self.id}: {self.summary})"

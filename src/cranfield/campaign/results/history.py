@@ -242,7 +242,7 @@ def _make_entries(
     run_columns = runs.select("team", entry="tag", date=days)
     return values.join(run_columns, on="entry", maintain_order="left").with_columns(
         own=False,
-        collection=pl.lit("{}/{}, judgments {}".format(*collection)),
+        collection=pl.lit("{}/{}, judgment version {}".format(*collection)),
         lower_is_better=measure.info.lower_is_better,
     )
 

@@ -361,7 +361,7 @@ def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) 
     scoring = Scoring(campaign, task)
     means = scoring.evaluate().by_system()
     names = [str(measure) for measure in scoring.measures]
-    version = f"judgments {scoring.judgments.version}"
+    version = f"judgment version {scoring.judgments.version}"
     texts = {}
     for tag, *values in means.iter_rows():
         if tag in tags:

@@ -106,7 +106,7 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
     return render_page(
         "overview.html",
         make_label(overview.title),
-        counts=f"{', '.join(phrases)}, judgments {make_label(overview.judgments)}",
+        counts=f"{', '.join(phrases)}, judgment version {make_label(overview.judgments)}",
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,

@@ -378,7 +378,7 @@ class Scoring:
     def describe_topics(self, topics: Sequence[str]) -> list[str]:
         """Return notes on topics without judgments and topics without a relevant document."""
         qrels, min_grade = self.qrels, find_lowest_relevant_grade(self.measures[0])
-        notes = make_topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
+        notes = make_topic_notes(qrels, self.rules, f"judgment version {self.judgments.version}")
         is_relevant = qrels.grades >= min_grade
         relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}
         empty_topics = [topic for topic in topics if topic not in relevant_topics]

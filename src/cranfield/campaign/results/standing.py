@@ -162,7 +162,7 @@ class Standing(Result):
                 f" out each team of the {inflect(int(losses['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
-        rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
+        rank = f"rank {self.rank:,} of {self.n_runs:,} (judgment version {self.judgments})"
         lines += [f"{self.measure} {self.mean:.4f}{z}: {rank}", f"verdict: {self.position}"]
         return [*lines, *(self.baseline.heading() if self.baseline else [])]
 

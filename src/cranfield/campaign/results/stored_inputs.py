@@ -268,9 +268,10 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
     path = records.find_object(campaign.folder, record.object)
     if hash_file(path) != record.object:
         raise InputError(
-            "the stored bytes differ from the added file", source=f"judgments {record.version}"
+            "the stored bytes differ from the added file",
+            source=f"judgment version {record.version}",
         )
-    qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
+    qrels = read_qrels(Source(str(path), label=f"judgment version {record.version}"))
     topics = read_topic_ids(rules)
     if topics is None or set(qrels.topics) <= set(topics):
         return qrels

@@ -156,7 +156,7 @@ def _find_recorded_files(registry: RegistryReader) -> _Records:
     runs = (run for run in registry.list_submissions(None, None) if run.is_stored)
     objects = {run.object: f"run {quote(run.tag)}" for run in runs}
     objects |= {
-        item.object: f"judgments {quote(item.version)}" for item in registry.list_judgments()
+        item.object: f"judgment version {quote(item.version)}" for item in registry.list_judgments()
     }
     for sha256, description in objects.items():
         path = records.find_object(Path(), sha256).as_posix()

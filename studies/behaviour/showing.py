@@ -55,9 +55,9 @@ OPEN = {
         "Dominance",
         "Entry",
     ),
-    *("Fraction", "Gaps", "Irrational", "Meaning", "Omnibus", "Page", "PairwiseComparison"),
-    *("Policies", "Reading", "Run", "SessionCounts", "SystemCoverage", "Table", "RequiredTopics"),
-    *("Verdict", "Witness", *HEAVY),
+    *("Gaps", "Irrational", "Meaningfulness", "Omnibus", "Page", "PairwiseComparison"),
+    *("Policies", "Run", "SessionCounts", "SystemCoverage", "Table", "RequiredTopics"),
+    *("ScaleVerdict", "Verdict", "Witness", *HEAVY),
 }
 """Classes that are shown inside other results; the rest is how results are made, not what they
 say."""

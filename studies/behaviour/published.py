@@ -132,7 +132,7 @@ def _of_judged() -> Iterator[Item]:
         "lengths": ("x",),
         "queries": ("x",),
         "top": (2,),
-        "binary": (2,),
+        "binarise": (2,),
         "relevant": (2,),
         "recall_base": (2,),
         "nonrelevant_base": (2,),

@@ -237,8 +237,8 @@ def _written() -> Iterator[Item]:
         return Path("out.txt").read_text()
 
     yield "written/run", run_file
-    yield "written/run depth", partial(run_file, depth=2)
-    yield "written/run depth 0", partial(run_file, depth=0)
+    yield "written/run depth", partial(run_file, limit=2)
+    yield "written/run depth 0", partial(run_file, limit=0)
     for name in ("qrels.txt", "subtopics.txt", "classes.txt"):
         yield f"written/qrels {name}", partial(qrels_file, name)
     yield "written/nowhere", lambda: cf.write_run(cf.read_run("bm25.run"), "no/such/file")

@@ -160,3 +160,11 @@ def test_logs_on_standard_input(tmp_path: Path, log: str) -> None:
     assert "CTR,0.5,page" in out
     _, err = cranfield(tmp_path, *command, stdin=b"page,query\n1,q\n", status=2)
     assert "standard input: is not a log of a known format; a table with a header must be" in err
+
+
+def test_a_table_of_totals_is_referred_to_its_option(tmp_path: Path) -> None:
+    (tmp_path / "totals.csv").write_text("query,doc,impressions,clicks\nq1,d1,10,2\n")
+    for command in ("measure", "train"):
+        _, error = cranfield(tmp_path, "online", command, "totals.csv", status=2)
+        assert "has no page column" in error
+        assert "`online measure --totals` reads totals" in error

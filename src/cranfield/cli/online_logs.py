@@ -31,7 +31,8 @@ def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.onlin
     try:
         log = read_files(files, format=log_format, **options)
     except InputError as error:
-        if "may be the count of rows" not in error.reason:
+        has_totals = "'impressions'" in error.reason and "'clicks'" in error.reason
+        if not has_totals and "may be the count of rows" not in error.reason:
             raise
         advice = "`online measure --totals` reads totals of impressions and clicks"
         reason = f"{error.reason}; {advice}"

@@ -113,7 +113,7 @@ def describe_extremes(
     if len(rows) == 1:
         return f"{capitalise(quantity)}: {highest_names[0]}, {highest_text}."
     if len(highest_names) == len(rows):
-        return f"All {len(rows)} {noun}s have the same number of {quantity}: {highest_text}."
+        return f"All {len(rows)} {noun}s are equal in {quantity}: {highest_text}."
     suffix = " each" if len(highest_names) > 1 else ""
     return (
         f"Most {quantity}: {format_names(highest_names, noun)}, {highest_text}{suffix}; fewest:"

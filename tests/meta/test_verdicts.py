@@ -91,9 +91,7 @@ def test_ties_are_named_together() -> None:
     assert lead.startswith(f"Most significant differences: x and y, {counts['x']} of 15 pairs")
     assert lead.endswith(f"each; fewest: z, {counts['z']}.")
     same = meta.discriminative_power({"x": SCORED["AP"], "y": SCORED["AP"]})
-    assert same.verdict[0].startswith(
-        "All 2 measures are equal in significant differences:"
-    )
+    assert same.verdict[0].startswith("All 2 measures are equal in significant differences:")
     alike = _said(meta.correlate({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}))
     assert "y/z (tau 1.00), least for x/y and x/z" in alike
     assert "x/y have tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))

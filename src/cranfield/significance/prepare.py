@@ -417,3 +417,15 @@ def describe_clusters(scores: Scores) -> list[str]:
         weighting = "scored by their means, so that each cluster counts the same"
     rows_text = inflect(settings["rows"], "row")
     return [f"topics are clusters of rows ({rows_text}, {sizes_text} in each cluster), {weighting}"]
+
+
+def describe_biased_pairs(scores: Scores) -> list[str]:
+    """Return a note if the choice of judged documents biases differences of compared systems."""
+    all_pairs = scores.settings.get("biased pairs", [])
+    pairs = [pair for pair in all_pairs if {*pair} <= {*scores.systems}]
+    if not pairs:
+        return []
+    differences = f"the difference of {quote(pairs[0][0])} and {quote(pairs[0][1])}"
+    if len(pairs) > 1:
+        differences = f"the differences of {len(pairs):,} pairs of systems"
+    return [f"the choice of judged documents biases {differences}; tests do not allow for this"]

@@ -368,10 +368,13 @@ def ppi_scores(
     means = estimates.compute_means()
     counts = {"judged by people": int(means.human[0]), "of": means.n_items}
     settings = {"PPI unit": unit, **counts, "folds": means.folds, "seed": means.seed}
+    systems = judge_scores.systems
+    if biased_pairs := [[systems[i], systems[j]] for i, j in np.argwhere(np.triu(is_biased, 1))]:
+        settings["biased pairs"] = biased_pairs
     scores = Scores(
         values,
         topics,
-        judge_scores.systems,
+        systems,
         f"PPI {parsed}",
         settings=judge_scores.settings | settings,
         lower_is_better=judge_scores.lower_is_better,
@@ -386,7 +389,7 @@ def ppi_scores(
         n_topics=len(judge_scores.topics),
         fixed_topics=fixed_topics,
         is_biased=is_biased,
-        notes=(*panel.notes, *notes, *name_notes(means, judge_scores.systems)),
+        notes=(*panel.notes, *notes, *name_notes(means, systems)),
         _data=estimates,
     )
 

@@ -30,7 +30,7 @@ from cranfield.significance.comparison.equivalence import Equivalence, equivalen
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.differences import Outcome, Pairs, orient
 from cranfield.significance.pairwise.means import apply_exact_permutations
-from cranfield.significance.prepare import describe_clusters
+from cranfield.significance.prepare import describe_biased_pairs, describe_clusters
 from cranfield.significance.registry import (
     CORRECTIONS,
     DEFAULT_CORRECTION,
@@ -61,7 +61,7 @@ MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probab
 def describe_inputs(scores: Scores, info: TestInfo, options: TestOptions) -> list[str]:
     """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
-    notes = describe_clusters(scores)
+    notes = [*describe_clusters(scores), *describe_biased_pairs(scores)]
     notes.extend(scores.get_direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")

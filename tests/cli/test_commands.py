@@ -192,6 +192,24 @@ def test_compare(folder: Path) -> None:
         refused(folder, "compare", "--scores", "s.csv", "--as", "anova", *more, reason="--as anova")
 
 
+def test_details_of_meaningfulness_are_shown_on_request(folder: Path) -> None:
+    pairs = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (99, 11))
+    rows = [f"AP,{topic},{a / 100},{b / 100}" for topic, (a, b) in enumerate(pairs)]
+    (folder / "s.csv").write_text("\n".join(["measure,topic,a,b", *rows]))
+    given = ("compare", "--scores", "s.csv", "-t", "t", "--alpha", "0.5")
+    out, _ = cranfield(folder, *given)
+    assert (
+        "keep its order of means" in out and "sensitivity" not in out and "for example" not in out
+    )
+    details, _ = cranfield(folder, *given, "--as", "meaningfulness")
+    assert details.startswith("AP\nnot meaningful: ")
+    assert "\nsensitivity: " in details
+    # The mean of a is higher, because of its last topic; b is above 0.01 on all topics.
+    assert "\nfor example: a has the higher mean, but b has scores above 0.01 on more" in details
+    row = details.strip().splitlines()[-1].split()
+    assert row == ["a", "b", "0.1383", "reversed", "0.01", "5", "6"]
+
+
 def test_compare_with_a_margin(folder: Path) -> None:
     (folder / "s.csv").write_text("a,b,c\n.50,.51,.1\n.40,.39,.2\n.60,.60,.1\n.30,.31,.1\n")
     given = ("compare", "--scores", "s.csv", "-t", "t", "-c", "none", "--margin", "5%")

@@ -20,7 +20,7 @@ FORMATS = ("text", "csv", "json", *cli.MARKUP)
 ROUNDED_FORMATS = ("text", *cli.MARKUP)  # formats with --places decimals
 VIEWS = [
     *("pairs", "anova", "ranks", "prose", "summary", "preferences", "corroboration"),
-    *("checklist", "power"),
+    *("checklist", "meaningfulness", "power"),
 ]
 
 
@@ -37,20 +37,20 @@ VIEWS = [
 @cli.own_options(
     "margin fail_if_worse joint strict",
     group="Comparison",
-    margin={"metavar": "MARGIN", "requires": "!--marks !--joint !--as=ranks"},
+    margin={"metavar": "MARGIN", "requires": "!--marks !--joint !--as=ranks,meaningfulness"},
     fail_if_worse={"requires": "!--joint !--as=ranks"},
-    joint={"requires": "!--as=ranks,anova !--marks=none"},
+    joint={"requires": "!--as=ranks,anova,meaningfulness !--marks=none"},
     strict={"requires": "!--joint !--as=ranks"},
 )
 @cli.own_options(
     "format marks places as=view topic_groups factors costs replicates",
     group="Output",
     format={"type": click.Choice(FORMATS)},
-    marks={"type": click.Choice(list(MARKS)), "requires": "!--as=ranks,prose,anova"},
+    marks={"type": click.Choice(list(MARKS)), "requires": "!--as=ranks,prose,anova,meaningfulness"},
     places={
         "type": cli.IntegerRange(0, 17),
         "requires": [
-            f"--format={','.join(ROUNDED_FORMATS)} {other} !--as=ranks,prose"
+            f"--format={','.join(ROUNDED_FORMATS)} {other} !--as=ranks,prose,meaningfulness"
             for other in ("!--joint", "--marks")
         ],
     },
@@ -114,9 +114,9 @@ def compare(
         (a single system is allowed); preferences, pairs compared by preferences between rankings,
         without a measure; corroboration, the pairs by one measure with a cutoff, and whether the
         innate sign test, which requires no measure, agrees; checklist, common mistakes of
-        evaluations, each with a finding on this comparison; or power, the effect size, power and
-        required number of topics of published paired t-tests, from --scores FILE with columns t and
-        topics.
+        evaluations, each with a finding on this comparison; meaningfulness, the pairs whose order
+        depends on the scale of the scores; or power, the effect size, power and required number of
+        topics of published paired t-tests, from --scores FILE with columns t and topics.
     topic_groups
         Table with the columns topic and group, to summarise each group, with --as summary.
     factors
@@ -314,6 +314,10 @@ def _format_comparisons(
         raise PolicyError(f"--as anova requires a test such as anova-2, got {comparisons[0].test}")
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
+    if view == "meaningfulness":
+        titles = [sanitise(name) or "Scores" for name in statements]
+        texts = zip(titles, statements.values(), strict=True)
+        return "\n".join(f"{title}\n{statement}\n" for title, statement in texts)
     if marks is not None:
         table = comparison_formats.tabulate_marks(statements, marks, places)
         return markup.format_tables([table], format) if format in cli.MARKUP else f"{table}\n"
@@ -426,11 +430,14 @@ def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str 
             f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got"
             f" {cli.describe_format(format)}"
         )
+    if view == "meaningfulness" and format != "text":
+        form = cli.describe_format(format)
+        raise PolicyError(f"--as meaningfulness requires --format text, got {form}")
     if view == "prose" and format not in {"text", "markdown", "latex"}:
         form = cli.describe_format(format)
         raise PolicyError(f"--as prose requires --format text, markdown or latex, got {form}")
-    if view == "prose":
-        cli.refuse_options(vars(markup), "cannot be combined with --as prose")
+    if view in {"prose", "meaningfulness"}:
+        cli.refuse_options(vars(markup), f"cannot be combined with --as {view}")
 
 
 DEMO_REPORT = "cranfield-demo.html"  # file of the report, in the current folder

@@ -159,8 +159,8 @@ def _make_equivalence_columns(statement: Meaningfulness, margin: str | None) -> 
 
 
 def _format_meaningfulness(statement: Meaningfulness) -> list[str]:
-    """Return lines on meaningfulness, without a verdict that a note already reports."""
-    lines = statement.lines()
+    """Return lines on meaningfulness, without details and a verdict that a note reports."""
+    lines = statement.lines(has_details=False)
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
     return lines[1:] if is_noted else lines
 

@@ -211,14 +211,17 @@ class Meaningfulness:
             " scores are spaced"
         )
 
-    def lines(self) -> list[str]:
-        """Return the verdict and, unless `meaningful`, results on the significant pairs, if any."""
+    def lines(self, *, has_details: bool = True) -> list[str]:
+        """Return the verdict and, unless `meaningful`, results on the significant pairs, if any.
+
+        The details are the sensitivity to powers of the scores, and an example of a reversed pair.
+        """
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
-            lines.append(f"sensitivity: {describe_sensitivity(self)}")
-            if example := self._describe_example():
-                lines.append(example)
+            if has_details:
+                lines.append(f"sensitivity: {describe_sensitivity(self)}")
+                lines += filter(None, [self._describe_example()])
         return lines
 
     def _describe_example(self) -> str:

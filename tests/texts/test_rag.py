@@ -123,8 +123,8 @@ def test_failed_labels_are_those_of_their_file(tmp_path: Path) -> None:
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
             {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},
-            "a.jsonl:2: expected the topic's first list of nuggets, got a difference in 'x'"
-            " (topic '1')",
+            "a.jsonl:2: expected the nuggets and importance of the topic's first answer, got other"
+            " ones (such as 'x') (topic '1')",
         ),
         (
             {"nuggets": [{"text": "fact 0", "importance": "vital", "assignment": "maybe"}]},
@@ -184,5 +184,5 @@ def test_gold_nuggets_of_autonuggetizer(tmp_path: Path) -> None:
     judged = judge_answers({"a": {"1": ["fact 1"]}}, path)
     assert (judged.topics, judged.nuggets.ids) == (("1",), ("fact 0", "fact 1"))
     assert evaluate_answers(judged, "VitalScore").to_dict("a") == {"VitalScore": 0.0}
-    with pytest.raises(InputError, match="expected nuggets with text and importance, got"):
+    with pytest.raises(InputError, match="expected nuggets with a text, got"):
         judge_answers({"a": {"1": []}}, [{"qid": "1", "nuggets": ["fact"]}])

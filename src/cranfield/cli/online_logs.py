@@ -239,9 +239,9 @@ def train(
     cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --baseline RCTR
     """
     has_relevance = qrels is not None and tied != "grade"
-    absent = {"gain": "--baseline"} if baseline is None else {}
-    absent |= {} if has_relevance else {"relevance": "--qrels without --tied grade"}
-    result_output.check(KEYS, absent)
+    required_options = {"gain": "--baseline"} if baseline is None else {}
+    required_options |= {} if has_relevance else {"relevance": "--qrels without --tied grade"}
+    result_output.check(KEYS, required_options)
     import polars as pl
 
     from cranfield.online.click_models.evaluation import (

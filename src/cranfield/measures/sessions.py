@@ -354,8 +354,8 @@ class SessionDCG(SessionGainMeasure):
     summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
-    scale_note="in general not on an interval scale; within a session it is sDCG divided by a"
-    " constant",
+    scale_note="in general not on an interval scale; within a session it is the sum of discounted"
+    " gains divided by a constant",
 )
 class NormalisedSessionDCG(SessionGainMeasure):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.

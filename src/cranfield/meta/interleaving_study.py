@@ -37,7 +37,7 @@ from cranfield.online.interleaving.checks import PRESETS, STOP_RULES, simulated_
 from cranfield.online.interleaving.interleaver import interleave
 from cranfield.online.interleaving.log_preference import impressions_needed
 from cranfield.online.interleaving.method import parse_interleaving
-from cranfield.online.interleaving.preference import TIE
+from cranfield.online.interleaving.preference import MAX_ROUNDING_ERROR
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import PAIR_COLUMNS
 
@@ -140,7 +140,10 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     all_docs = np.append(np.array(interleaver.docs, dtype=np.intp), -1)
     clicks = _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
     outcomes = np.array([interleaver.outcomes(codes, clicked, teams) for clicked in clicks])
-    n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
+    n_wins, n_losses = (
+        (outcomes > MAX_ROUNDING_ERROR).sum(axis=1),
+        (outcomes < -MAX_ROUNDING_ERROR).sum(axis=1),
+    )
     return np.stack([n_wins, n_losses, simulation.n_impressions - n_wins - n_losses], axis=1)
 
 

@@ -185,7 +185,8 @@ class ScaleStudy(Study):
         " scores (overall) and by topic",
         "pairs": "Kendall's tau between two measures, and between their interval-scaled versions",
         "changes": "Pairs of systems that differ significantly",
-        "headline": "Mean changes in percent of the pairs that differ significantly by the measure",
+        "headline": "Changed decisions on pairs of systems, in percent of the pairs that differ"
+        " significantly by the measure (means)",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "correlation": {

@@ -15,8 +15,8 @@ computed by the first of three methods that is accurate enough, or else by the m
    fast (RBP with p <= 1/2, also where F is singular).
 3. Fourier inversion with Vaaler's polynomials: the theorem is below.
 
-Sums and x have a relative error of at most 1e-15. If every sum moves by at most `rounding`, the new
-F(x) is between F(x - rounding) and F(x + rounding); the bounds allow for this.
+Values of components have a relative error of at most 1e-15. If every sum moves by at most
+`rounding`, the new F(x) is between F(x - rounding) and F(x + rounding); the bounds allow for this.
 
 Let theta be a sum of independent variables, each uniform on a finite set, and
 phi(k) = E e(k theta) with e(t) = exp(2 pi i t). It is a product with one factor for each
@@ -316,8 +316,8 @@ BYTES_PER_FREQUENCY = 96
 class FourierInversion:
     """Distribution of X = middle + period theta by Fourier inversion of the spectrum of theta.
 
-    `mean` is the mean of theta. X is outside the window with a probability of at most `tail`, and
-    `rounding` bounds the error of X and x.
+    `mean` is the mean of theta. X is below the window, and above it, with a probability of at most
+    `tail` each, and `rounding` bounds the error of X and x.
     """
 
     spectrum: Spectrum
@@ -410,7 +410,7 @@ def _centre(values: Floats) -> Floats:
 def _find_window(
     sets: Sequence[Floats], probability: float, rounding: float
 ) -> tuple[tuple[float, float], float]:
-    """Return a window that the sum leaves with probability p at most, and the bound on R.
+    """Return a window that the sum leaves on each side with probability <= p, and the bound on R.
 
     Chernoff's bound holds at every rate; the best of 60 rates is used. The probabilities beyond
     hi, hi + P, ... add up to p / (1 - exp(-rate P)), and rate P >= rate t >= -ln(p), so that

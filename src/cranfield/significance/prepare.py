@@ -137,8 +137,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         check_choice("missing", missing, MISSING)
     has_shards = bool(scores.shards)
     if has_shards and (not info.shards or info.axis != scores.axis):
-        tests = (test.info for test in TESTS.values() if not test.info.refusal)
-        names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
+        infos = (test.info for test in TESTS.values() if not test.info.refusal)
+        names = ", ".join(one.name for one in infos if one.shards and one.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not has_shards and info.shards == "required":
         raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")

@@ -47,7 +47,7 @@ from cranfield.texts.gold import (
     list_inputs,
     name_systems,
     read_nuggets,
-    warn_missing,
+    warn_of_missing_answers,
 )
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
@@ -220,13 +220,14 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
     cells = columns.select(ANSWERS)
     n_rows = len(cells["topic"])
     if isinstance(data, (str, PathLike)) and _LENGTH_MARK in (nuggets := list(cells["nugget"])):
-        positions, lengths = (cells.get(name, [None] * n_rows) for name in ("position", "length"))
+        positions, lengths = (cells.get(key, [None] * n_rows) for key in ("position", "length"))
         rows = zip(nuggets, positions, lengths, strict=True)
         shifted_rows = [(None, None, row[1]) if row[0] == _LENGTH_MARK else row for row in rows]
         cells["nugget"], cells["position"], cells["length"] = zip(*shifted_rows, strict=True)
     table = convert_columns(cells, ANSWERS, columns.source, columns.lines)
     if "support" in table.names:
-        table.check({"has no support": _HAS_NUGGET & pl.col("support").is_null()})
+        is_missing = _HAS_NUGGET & pl.col("support").is_null()
+        table.check({"expected the support of the nugget, got an empty cell": is_missing})
     return name_systems(table, name, data)
 
 
@@ -289,7 +290,7 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     system = find_label_positions(frame["system"].to_list(), systems)
     length[topic, system] = frame["first_length"].fill_null(np.nan)
     is_answered[topic, system] = True
-    warn_missing(is_answered, gold.topics, systems)
+    warn_of_missing_answers(is_answered, gold.topics, systems)
     # A nugget without support is not a match, but its row states that there is an answer.
     frame = frame.with_columns(pl.col("support").fill_null(1.0), cell=topic * shape[1] + system)
     matches = frame.filter(_HAS_NUGGET, pl.col("support") > 0)
@@ -395,7 +396,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quote(next(iter(difference))[0])
                 reason = (
-                    f"expected the topic's first list of nuggets, got a difference in {example}"
+                    "expected the nuggets and importance of the topic's first answer, got other"
+                    f" ones (such as {example})"
                 )
                 raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}

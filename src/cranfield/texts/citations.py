@@ -26,7 +26,7 @@ from cranfield.texts.gold import (
     YES_OR_NO,
     list_inputs,
     name_systems,
-    warn_missing,
+    warn_of_missing_answers,
 )
 
 
@@ -365,7 +365,7 @@ def _build_citations(table: Table) -> JudgedCitations:
     systems, system = number_values(frame["system"])
     is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
     is_answered[topic, system] = True
-    warn_missing(is_answered, topics.to_list(), systems.to_list())
+    warn_of_missing_answers(is_answered, topics.to_list(), systems.to_list())
     if n_empty := frame.filter(~_HAS_SENTENCE).height:
         warn(f"{inflect(n_empty, 'answer')} without sentences counted as 0")
     frame = frame.with_columns(cell=topic.astype(np.int64) * len(systems) + system)

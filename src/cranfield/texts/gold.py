@@ -127,7 +127,9 @@ def get_stem(data: Any) -> str:
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 
-def warn_missing(is_answered: Bools, topics: Sequence[str], systems: Sequence[str]) -> None:
+def warn_of_missing_answers(
+    is_answered: Bools, topics: Sequence[str], systems: Sequence[str]
+) -> None:
     """Warn of missing answers, by a mask of shape (topics, systems)."""
     cells = np.argwhere(~is_answered.T)
     if len(cells):
@@ -193,7 +195,7 @@ def _flatten_nuggets(data: Any, source: str) -> tuple[dict[str, Cells], list[int
         topic = next((record[names[k]] for k in TOPIC.find_in(names)), None)
         for nugget in record["nuggets"]:
             if not isinstance(nugget, Mapping) or "text" not in nugget:
-                reason = f"expected nuggets with text and importance, got {quote(nugget)}"
+                reason = f"expected nuggets with a text, got {quote(nugget)}"
                 raise InputError(reason, source=source, topic=str(topic))
             cells.append((topic, nugget["text"], nugget.get("importance")))
         rows += [row] * len(record["nuggets"])
@@ -358,8 +360,14 @@ def build_nuggets(table: Table) -> Nuggets:
         .to_numpy()
         .T.copy()
     )
-    ids = tuple(topics), tuple(rows["nugget"]), topic_of.astype(np.int64)
-    nuggets = Nuggets(*ids, weight, vital_length, vital)
+    nuggets = Nuggets(
+        tuple(topics),
+        tuple(rows["nugget"]),
+        topic_of.astype(np.int64),
+        weight,
+        vital_length,
+        vital,
+    )
     _check_complete_topics(nuggets, table.source)
     _warn_contradictions(nuggets, explicit_weights, table.source)
     return nuggets

@@ -28,7 +28,14 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import FileColumn, Schema, suspect_unnamed
 from cranfield.sources.values import Cells, is_absent
-from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
+from cranfield.texts.gold import (
+    SYSTEM,
+    TEXT,
+    TOPIC,
+    check_topics,
+    name_systems,
+    warn_of_missing_answers,
+)
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
@@ -340,7 +347,7 @@ def judge_summaries(
     is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
     for cell in encoded_texts:
         is_answered[cell] = True
-    warn_missing(is_answered, tuple(topics), systems)
+    warn_of_missing_answers(is_answered, tuple(topics), systems)
     return JudgedSummaries(
         topics=tuple(topics),
         systems=systems,

@@ -123,9 +123,9 @@ def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
         ("foreign", "q9 0 x 1\n", "the judgments have no topic of task 'adhoc'"),
         ("bad", "q1 0 x one\n", "bad:1: grade 'one' is not an integer"),
         ("bad.tsv", "q1\t0\tx\t1\nq1\t0\ty\tone\n", "bad.tsv:2: grade 'one' is not an integer"),
-        ("good.csv", "topic,doc,grade\nq1,x,1\n", "must be in a text file, got .csv"),
+        ("good.csv", "topic,doc,grade\nq1,x,1\n", "must be in TREC format, got .csv"),
         ("sheet.tsv", "topic\tdoc\tgrade\nq1\tx\t1\n", "labels ASSESSOR=.*sheet.tsv --qrels FILE"),
-        ("good.tsv", "query-id\tcorpus-id\tscore\nq1\tx\t1\n", "must be in a text file, got .tsv"),
+        ("good.tsv", "query-id\tcorpus-id\tscore\nq1\tx\t1\n", "must be in TREC format, got .tsv"),
     ):
         (tmp_path / name).write_text(text)
         with pytest.raises(InputError, match=reason):

@@ -239,7 +239,7 @@ def test_the_p_value_of_a_verdict_does_not_round_to_the_other_side_of_alpha() ->
     verdict = preference_of(10, 22).verdict
     assert "not significant at 0.05 (sign test by impression: p = 0.0501)" in verdict
     assert "p < 1e-300" in preference_of(40_000, 10_000).verdict
-    assert "undefined of 5 impressions" in str(preference_of(0, 0, 5))
+    assert "undefined of 0 impressions without a tie" in str(preference_of(0, 0, 5))
 
 
 def test_headings_state_the_level_and_the_resamples_of_intervals() -> None:

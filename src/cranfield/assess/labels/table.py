@@ -247,13 +247,13 @@ class LabelSummary(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        pair_text, worker_text = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
+        pairs, workers = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
         anomalies = {
-            f"{pair_text} with one label": (per_pair == 1).sum(),
-            f"{worker_text} with one label": (per_worker == 1).sum(),
-            f"{worker_text} with {MIN_LABELS} labels or more, all the same grade": is_single.sum(),
-            f"{worker_text} without a pair in common with another worker": is_isolated.sum(),
-            f"{pair_text} with different grades from one worker": n_contradicted,
+            f"{pairs}: one label": (per_pair == 1).sum(),
+            f"{workers}: one label": (per_worker == 1).sum(),
+            f"{workers}: {MIN_LABELS} labels or more, all the same grade": is_single.sum(),
+            f"{workers}: no pair in common with another worker": is_isolated.sum(),
+            f"{pairs}: different grades from one worker": n_contradicted,
         }
         lines = [f"{n:,} of {problem}" for problem, n in anomalies.items() if n]
         unused_grades = labels.grades[~is_used.any(axis=0)]

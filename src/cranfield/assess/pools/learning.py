@@ -478,8 +478,8 @@ class UcbTuned(Bandit):
 class ThompsonSampling(Bandit):
     """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R).
 
-    R of the N judged documents of the run are relevant. Each judgment multiplies its earlier counts
-    by `rate`.
+    R of the N judged documents of the run are relevant. Each judgment of a document of the run
+    multiplies the earlier counts R and N by `rate`.
     """
 
     name = "Thompson"
@@ -498,7 +498,7 @@ class ThompsonSampling(Bandit):
 class MaxMean(Bandit):
     """Choose from the run with the highest (1 + R)/(2 + N), with R of N judged documents relevant.
 
-    Each judgment of a run multiplies its earlier counts R and N by `rate`.
+    Each judgment of a document of a run multiplies the earlier counts R and N of the run by `rate`.
     """
 
     name = "MaxMean"

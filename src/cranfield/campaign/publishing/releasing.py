@@ -51,7 +51,7 @@ from cranfield.campaign.results.stored_inputs import (
     find_judgments,
     make_no_readable_run_error,
     read_stored_qrels,
-    select_intact,
+    select_intact_runs,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.reading import copy_lists, format_rules, hash_rules
@@ -552,7 +552,9 @@ def _make_payload(
     submissions = campaign.registry.list_submissions(task_rules.name)
     inputs = make_sheet_inputs(campaign, task_rules.name, judgments_record.version)
     evaluation = inputs.evaluation
-    runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
+    runs = [
+        run for run in select_intact_runs(campaign, submissions) if run.tag in evaluation.systems
+    ]
     known_ids = {run.id for run in runs}.union(campaign.unreadable_runs)
     if not known_ids.issuperset(run.id for run in submissions):
         raise _make_changed_error(task_rules.name)

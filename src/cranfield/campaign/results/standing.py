@@ -27,7 +27,7 @@ from cranfield.campaign.results.stored_inputs import (
     read_stored_qrels,
     read_stored_run,
     read_stored_runs,
-    select_intact,
+    select_intact_runs,
 )
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.campaign.submitting.submit import find_accepted_run
@@ -202,7 +202,7 @@ class Standing(Result):
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     """Estimate the losses of unpooled runs by leaving out each of two or more pooled teams."""
     submissions = [run for run in scoring.submissions if run.pooled]
-    pooled_runs = select_intact(scoring.campaign, submissions)
+    pooled_runs = select_intact_runs(scoring.campaign, submissions)
     teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None

@@ -127,8 +127,9 @@ def _add_copy(
     suffix, source = path.suffix, Source(str(path), label=name)
     is_tsv = suffix == ".tsv"
     table_reason = (
-        f"judgments of a campaign must be in a text file, got {suffix}; to convert a filled sheet"
-        f" or another table of labels: cranfield labels ASSESSOR={name} --qrels FILE"
+        f"judgments of a campaign must be in TREC format, got {suffix}; to convert a table of"
+        " labels, such as a judging sheet with grades: cranfield labels"
+        f" ASSESSOR={name} --qrels FILE"
     )
     if suffix in FORMAT_OF_SUFFIX and not is_tsv:
         raise InputError(table_reason, source=name)
@@ -199,7 +200,7 @@ def _check_missing_judgments(qrels: Qrels, newest_qrels: Qrels) -> None:
 
 
 def _check_blanks(qrels: Qrels) -> None:
-    """Check that no id has a blank, which separates the columns of released lines."""
+    """Check that no id has a blank, which separates the columns of the TREC format."""
     blank = f"[{BLANKS}]"
     has_blank = pl.Series(qrels.topics, dtype=pl.String).str.contains(blank).to_numpy()
     rows = np.flatnonzero(qrels.docs.str.contains(blank).to_numpy() | has_blank[qrels.codes])
@@ -309,9 +310,11 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
         raise convert_error(error, InputError, f"run {quote(submission.tag)}") from None
 
 
-def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
+def select_intact_runs(
+    campaign: OpenedCampaign, submissions: Iterable[Submission]
+) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged; warn once of each other run."""
-    return _try_each(campaign, submissions, lambda run: _check_object(campaign, run))
+    return _select_readable_runs(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
 def apply_to_runs(
@@ -324,13 +327,15 @@ def apply_to_runs(
 
     Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable_runs`.
     """
-    runs = select_intact(campaign, submissions)
+    runs = select_intact_runs(campaign, submissions)
     while runs:
         try:
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            new_runs = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
+            new_runs = _select_readable_runs(
+                campaign, runs, lambda run: read_stored_run(campaign, rules, run)
+            )
             if len(new_runs) == len(runs):
                 raise
             runs = new_runs
@@ -351,7 +356,7 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
         raise InputError("the stored bytes differ from the submitted file")
 
 
-def _try_each(
+def _select_readable_runs(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""

@@ -35,7 +35,7 @@ _COMPARISON_OPTIONS = declaring.set_group(
             "--correction",
             type=declaring.KnownName(lambda: CORRECTIONS),
             help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD for"
-            " ANOVA, for anova-2 bootstrapped over topics; for most tests of pairs, Holm's method.",
+            " ANOVA (bootstrapped over topics for anova-2); Holm's method for most tests of pairs.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",
         ),
         *make_options(

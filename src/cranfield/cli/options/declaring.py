@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from cranfield.base.errors import CranfieldError, PolicyError, name_options_in_notes, quote, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import find_similar, inflect
-from cranfield.cli.options.hints import as_options, describe_unknown, find_option
+from cranfield.cli.options.hints import as_options, describe_unknown_option, find_option
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import check_path, match_files
 
@@ -421,7 +421,7 @@ class Command(click.Command):
             try:
                 values, _, order = self.make_parser(ctx).parse_args(args=[*args])
             except click.NoSuchOption as error:
-                ctx.fail(describe_unknown(error, self, args))
+                ctx.fail(describe_unknown_option(error, self, args))
             for param in (param for param in self.params if isinstance(param, click.Option)):
                 name = max(param.opts, key=len)
                 if order.count(param) > 1 and not (param.multiple or param.is_flag):

@@ -27,7 +27,7 @@ EQUIVALENT_OPTIONS = {
 """Hints for unknown options: the option with the same purpose, and its description."""
 
 
-def describe_unknown(
+def describe_unknown_option(
     error: click.NoSuchOption, command: click.Command, words: Sequence[str]
 ) -> str:
     """Describe an unknown option among `words`, and suggest an option of this purpose or name."""
@@ -83,7 +83,7 @@ _CLAUSE_END[": "] = _CLAUSE_END["; "]
 
 
 def as_options(text: str, command: click.Command | None) -> str:
-    """Rewrite hints such as `encoding='latin-1'` as options, and flags that are settings as such.
+    """Rewrite hints such as `encoding='latin-1'` as options, and flags of settings as their names.
 
     If the command has no option for an argument of readers, the clause with the hint is removed.
     """

@@ -187,8 +187,9 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
         if first != second:
             return columns if first else columns[::-1]
     raise InputError(
-        f"the column of measures is ambiguous: the one with {quote(labels[0][0])} or the one with"
-        f" {quote(labels[1][0])}; select one, as in measure={labels[0][0]!r}, or write a header"
+        f"expected one column of measures, got one that begins with {quote(labels[0][0])} and one"
+        f" that begins with {quote(labels[1][0])}; name the measure to read, as in"
+        f" measure={labels[0][0]!r}, or write a header"
     )
 
 

@@ -20,7 +20,7 @@ from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import LABEL
-from cranfield.texts.gold import AMOUNT, TOPIC, name_systems, warn_missing
+from cranfield.texts.gold import AMOUNT, TOPIC, name_systems, warn_of_missing_answers
 
 DECAYS = ("linear", "exponential")
 """Names of the functions by which gains decay with the amount of text read."""
@@ -181,7 +181,7 @@ def score_trailtexts(
         is_answered[cell] = True
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
-    warn_missing(is_answered, topics, systems)
+    warn_of_missing_answers(is_answered, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

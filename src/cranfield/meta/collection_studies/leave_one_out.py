@@ -311,7 +311,8 @@ class LeaveOneOut(Study):
             "largest drop": Column("Largest drop of the overall score; 0 if no score drops."),
             "mean drop %": Column("Mean drop in percent of the overall score.", decimals=1),
             "largest drop %": Column(
-                "Largest drop in percent of the overall score; 0 if no score drops.", decimals=1
+                "Largest drop of an overall score, in percent of it; 0 if no score drops.",
+                decimals=1,
             ),
             "largest gain": Column("Largest gain of the overall score; 0 if no score improves."),
             "largest rank change": Column("Largest change of rank in either direction."),

@@ -154,7 +154,7 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
 
 
 def is_pooled(runs: JudgedRuns, is_contributor: Bools, depth: int) -> Bools:
-    """Return a mask of the rows of judged runs that are in the pool of contributing runs."""
+    """Return a mask of the judged documents that contributing runs rank within the depth."""
     rows = runs.documents
     return np.asarray((rows.rank <= depth) & is_contributor[rows.cell // len(runs.topics)])
 

@@ -35,7 +35,7 @@ from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
 
-TIE = 1e-9  # Maximum difference of credits that is treated as rounding error
+MAX_ROUNDING_ERROR = 1e-9  # Maximum difference that is treated as rounding error
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results for a seed depend on it
 Bounds = tuple[float, float]
 
@@ -198,7 +198,8 @@ class Preference(Result):
         a, b = self.names
         by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
         outcome = format_number(self.outcome) or "undefined"
-        outcome = f"{outcome} of {inflect(self.n_impressions, 'impression')}"
+        impressions = inflect(self.n_impressions - self.ties, "impression")
+        outcome = f"{outcome} of {impressions} without a tie"
         pvalue, test = self.pvalue, f"sign test by {self.unit}"
         sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
         if np.isnan(pvalue):
@@ -394,7 +395,7 @@ def compare_rankers(
         notes = [*notes, f"{subject} excluded: not both rankers took part"]
     difference = difference[is_compared]
     unit_ids, code = np.unique(units[is_compared], return_inverse=True)
-    sign = np.where(np.abs(difference) <= TIE, 0, np.sign(difference))
+    sign = np.where(np.abs(difference) <= MAX_ROUNDING_ERROR, 0, np.sign(difference))
     counts = [np.bincount(code[sign == value], minlength=unit_ids.size) for value in (1, -1, 0)]
     outcomes = np.stack(counts, axis=1).astype(np.int64)
     credit = np.bincount(code, difference, unit_ids.size) / outcomes.sum(axis=1)
@@ -432,7 +433,7 @@ def _test_preference(
         check_integer("resamples", resamples, 1, MAX_RESAMPLES)
         if expected != 0.5:
             # The probability that a unit with several impressions has more wins is unknown.
-            z, pvalue = np.nan if n else 0.0, np.nan
+            z = pvalue = np.nan
             reason = f"the expected proportion {expected:g} is by impression"
             remedy = "use the bootstrap p-value of the outcome"
             notes.append(f"no sign test by {unit}: {reason}; {remedy}")
@@ -443,7 +444,9 @@ def _test_preference(
         delta_interval, delta_pvalue = _bootstrap_interval(margins, 0.0, confidence)
         n_empty = int(np.isnan(outcomes).sum())
         if n_empty and n:
-            notes.append(f"{inflect(n_empty, 'bootstrap sample')} excluded: no win and no loss")
+            notes.append(
+                f"{inflect(n_empty, 'bootstrap sample')} excluded from the outcome: no win or loss"
+            )
         constants = ["outcome"] if n and np.isnan(outcome_pvalue) else []
         constants += ["Delta"] if np.isnan(delta_pvalue) else []
         if constants:
@@ -518,7 +521,7 @@ def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed
 def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[Bounds, float]:
     """Return a percentile interval and its p-value; NaN if all values but NaN are equal."""
     values = values[~np.isnan(values)]
-    if not values.size or np.ptp(values) <= TIE:
+    if not values.size or np.ptp(values) <= MAX_ROUNDING_ERROR:
         return (np.nan, np.nan), np.nan
     return compute_percentiles(values, confidence), compute_tail_pvalue(values - null)
 
@@ -526,7 +529,7 @@ def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple
 def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Bounds, float]:
     """Return the mean difference, with the interval and p-value of the t-test; NaN if undefined."""
     mean = np.array(np.nan if credit is None else credit.mean())
-    if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:
+    if credit is None or credit.size == 1 or np.ptp(credit) <= MAX_ROUNDING_ERROR:
         return float(mean), (np.nan, np.nan), np.nan
     df, standard_error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
     low, high = bound_by_t(mean, standard_error, df, confidence)

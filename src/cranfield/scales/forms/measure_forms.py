@@ -572,7 +572,7 @@ _MAKERS: dict[FormMaker, str] = {
 FORMS: dict[type[Measure], FormMaker] = {
     REGISTRY[name]: maker for maker, names in _MAKERS.items() for name in names.split()
 }
-"""Functions that return the form of a measure, by class."""
+"""Functions that make the `Form` of a measure (how its score is computed), by class."""
 
 
 def find_form(

@@ -225,7 +225,10 @@ class AppliedTest:
 def describe_borderline(
     pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: TestOptions
 ) -> Iterator[str]:
-    """Yield a note if random p-values times factors are within their margin of error of alpha."""
+    """Yield a note if p-values are within their margin of error of alpha.
+
+    Each is a random p-value, multiplied by its factor.
+    """
     # A factor times the margin of error of a proportion of alpha / factor.
     variances = options.alpha * (factors - options.alpha) / options.resamples
     margins = ndtri(0.975) * np.sqrt(variances)

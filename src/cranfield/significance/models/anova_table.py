@@ -46,7 +46,10 @@ class Sphericity:
 
 
 def compute_sphericity(values: Floats, f: float) -> Sphericity | None:
-    """Correct F by sphericity; None for two systems, residuals of 0, or an F that is not finite."""
+    """Correct the p-value of F for a lack of sphericity.
+
+    Return None for two systems, residuals of 0, or an F that is not finite.
+    """
     n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)

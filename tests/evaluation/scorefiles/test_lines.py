@@ -45,7 +45,7 @@ def test_which_column_is_which(text: str, topics: str, tmp_path: Path) -> None:
 
 def test_columns_that_are_left_open(tmp_path: Path) -> None:
     text = "mine\tq0\t.5\nmine\tq1\t.25\nhis\tq0\t1\nhis\tq1\t1\n"
-    refuses("ambiguous: the one with 'mine' or the one with 'q0'; .* as in", read, text, tmp_path)
+    refuses("begins with 'mine' and one that begins with 'q0'; .* as in", read, text, tmp_path)
     assert read(text, tmp_path, measure="his").values.tolist() == [[1], [1]]
 
 

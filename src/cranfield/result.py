@@ -415,7 +415,7 @@ def combine_results(
             keys = [key for key in result.get_keys(name) if key in frame.columns]
             frames[name] = pl.concat([*earlier_frames, frame]), keys
             columns = result.get_columns()[name]
-            pvalues[name] = [column for column in columns if columns[column].pvalue]
+            pvalues[name] = [column for column in columns if columns[column].is_pvalue]
     tables: list[Table] = []
     main_tables: list[Table] = []
     for _, group in groupby(results, type):

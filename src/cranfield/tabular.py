@@ -325,7 +325,7 @@ class Column:
         Number of decimals in formatted tables; data frames and files have unrounded values.
     percent
         Whether formatted tables show the value times 100, with a percent sign.
-    pvalue
+    is_pvalue
         Whether the values are p-values; formatted tables show small ones in scientific notation.
     key
         Whether the column identifies a row, such as the system.
@@ -336,7 +336,7 @@ class Column:
     about: str
     decimals: int = 4
     percent: bool = False
-    pvalue: bool = False
+    is_pvalue: bool = False
     key: bool = False
     display: bool = True
 
@@ -345,7 +345,7 @@ class Column:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
-            if self.pvalue:
+            if self.is_pvalue:
                 return "" if isnan(value) else format_pvalue(value)
             text = format_number(100 * value if self.percent else value, self.decimals)
             return f"{text}%" if text and self.percent else text
@@ -367,7 +367,7 @@ def tabulate_frame(
     check_list("pvalues", pvalues)
     decimals = places if isinstance(places, Mapping) else dict.fromkeys(frame.columns, places)
     columns = {
-        name: Column("", decimals.get(name, 4), pvalue=name in pvalues) for name in frame.columns
+        name: Column("", decimals.get(name, 4), is_pvalue=name in pvalues) for name in frame.columns
     }
     return make_table(frame, title, columns, left)
 

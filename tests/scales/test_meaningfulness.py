@@ -113,7 +113,7 @@ def ev() -> cf.Evaluation:
 def test_verdicts(ev: cf.Evaluation) -> None:
     means = meaningfulness(cf.compare(ev["nDCG@20"]))
     assert means.verdict == NOT_MEANINGFUL
-    assert "needs an interval scale, but nDCG@20 is an ordinal scale" in means.lines()[0]
+    assert "needs an interval scale, but nDCG@20 is an ordinal scale" in means.describe_lines()[0]
     assert 0 < means.n_invariant <= means.comparison.count()
     assert meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["P@20"])).verdict == MEANINGFUL
@@ -121,7 +121,7 @@ def test_verdicts(ev: cf.Evaluation) -> None:
     assert recall.verdict == NOT_MEANINGFUL
     assert (
         "R@20 depends on the judgments of the topic, so each topic has its own scale"
-        in recall.lines()[0]
+        in recall.describe_lines()[0]
     )
     assert meaningfulness(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_MEANINGFUL
@@ -130,7 +130,7 @@ def test_verdicts(ev: cf.Evaluation) -> None:
     assert meaningfulness(cf.compare(ev["interval(R@5)"])).verdict == NOT_MEANINGFUL
     unknown = meaningfulness(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]}, test="t"))
     assert unknown.verdict == "unknown"
-    assert "the significant pair keeps its order" in unknown.lines()[1]
+    assert "the significant pair keeps its order" in unknown.describe_lines()[1]
 
 
 def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
@@ -219,14 +219,17 @@ def test_an_example_is_shown() -> None:
     """The better mean, and a threshold by which it is worse."""
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
     found = meaningfulness(cf.compare(values, test="t", alpha=0.5))
-    assert found.lines()[1].startswith("the significant pair does not keep its order of means")
-    assert found.lines()[-1] == (
+    assert found.describe_lines()[1].startswith(
+        "the significant pair does not keep its order of means"
+    )
+    assert found.describe_lines()[-1] == (
         "for example: a has the higher mean, but b has scores above 0.1 on more topics (4, a: 3)"
     )
     assert "reversed" in str(found)
     clear = {"a": [0.1, 0.2, 0.3] * 3, "b": [0.4, 0.5, 0.6] * 3, "c": [0.7, 0.8, 0.9] * 3}
     assert (
-        "all 3 significant pairs keep their order" in meaningfulness(cf.compare(clear)).lines()[1]
+        "all 3 significant pairs keep their order"
+        in meaningfulness(cf.compare(clear)).describe_lines()[1]
     )
 
 
@@ -244,8 +247,10 @@ def test_means_keep_their_order_and_differences_do_not() -> None:
     assert (star.sum(), found.n_invariant) == (473, 441)
     # Of the pairs whose order holds always, 147 do not differ by the tenth powers.
     assert (star & holds & ~found.masks_by_power[10.0]).sum() == 147
-    assert found.lines()[1].startswith("441 of 473 significant pairs keep their order of means")
-    assert found.lines()[2] == (
+    assert found.describe_lines()[1].startswith(
+        "441 of 473 significant pairs keep their order of means"
+    )
+    assert found.describe_lines()[2] == (
         "sensitivity: of these 473 pairs, 171 are still significantly different if scores are"
         " raised to the power 0.1, 396 with the power 0.5, 458 with the power 2, 296 with the power"
         " 10, and 124 with all four powers"
@@ -283,7 +288,7 @@ def test_tests_by_order_decide_the_same(test: str) -> None:
         np.testing.assert_allclose(again.adjusted_pvalues, found.adjusted_pvalues, atol=1e-12)
     if test == "kruskal-wallis":
         named = meaningfulness(cf.compare(scores_of(values, measure="R@5"), test=test))
-        assert "as the test depends only on the order" in named.lines()[2]
+        assert "as the test depends only on the order" in named.describe_lines()[2]
 
 
 def test_decisions_of_what_is_hard_to_transform() -> None:
@@ -297,7 +302,7 @@ def test_decisions_of_what_is_hard_to_transform() -> None:
     against = cf.compare(scores_of(values[1:] * 1e99), test="t", baseline=["0", "3"])
     assert invariant_decisions(against, [1.0]).all()
     many = meaningfulness(replace(drawn, options={**drawn.options, "resamples": 10**7}))
-    assert many.lines()[2].endswith("as they require many random samples")
+    assert many.describe_lines()[2].endswith("as they require many random samples")
     for powers in ([0.0], ["a"], [[1.0, 2.0]], [-1]):
         with pytest.raises(PolicyError, match="powers must be positive numbers"):
             invariant_decisions(gaps, powers)  # type: ignore[arg-type]
@@ -319,7 +324,7 @@ def test_a_threshold_is_shown_with_the_digits_that_separate(
     values = {"a": a.tolist(), "b": b.tolist()}
     scores = low_is_good(values) if low else values
     found = meaningfulness(cf.compare(scores, test="t", correction="none", alpha=0.5))
-    example = found.lines()[-1]
+    example = found.describe_lines()[-1]
     assert example.startswith("for example")
     shown = float(example.split(" up to " if low else " above ")[1].split()[0])
     assert below <= shown < above
@@ -340,7 +345,7 @@ def test_low_scores_that_are_good() -> None:
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
     found = meaningfulness(cf.compare(low_is_good(values), alpha=0.5))
     assert found.verdict == NOT_MEANINGFUL
-    assert found.lines()[3] == (
+    assert found.describe_lines()[3] == (
         "for example: b has the lower, better mean, but a has scores up to 0.1 on more topics"
         " (1, b: 0)"
     )
@@ -355,7 +360,9 @@ def test_equal_means_have_no_order() -> None:
     """The same scores on different topics: significant by rank, but the means are equal."""
     scores = np.arange(20.0)
     found = meaningfulness(cf.compare({"a": scores, "b": np.roll(scores, 1)}, test="wilcoxon"))
-    assert found.lines()[1].startswith("the significant pair does not keep its order of means")
+    assert found.describe_lines()[1].startswith(
+        "the significant pair does not keep its order of means"
+    )
     assert str(found).splitlines()[-1].split() == ["a", "b", "0.0000", "equal"]
 
 
@@ -384,7 +391,7 @@ def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL, scale_source="measure")
     found = meaningfulness(cf.compare(scores))
     assert (found.verdict, found.depends_on_size) == (NOT_MEANINGFUL, True)
-    assert "only for sets of one size" in found.lines()[0]
+    assert "only for sets of one size" in found.describe_lines()[0]
     assert set(found.list_alternatives()) == {"sign", "friedman"}
     with pytest.raises(PolicyError, match="use sign or friedman$"):
         found.require()

@@ -76,7 +76,7 @@ class CampaignRegistry(RegistryReader):
     """The registry of an opened campaign.
 
     Changes are logged with the campaign's actor and clock. A change of the rules is logged with the
-    next change of the registry.
+    next change of the registry for which the rules are read.
     """
 
     def __init__(self, campaign: OpenedCampaign) -> None:

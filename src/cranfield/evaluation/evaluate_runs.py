@@ -256,8 +256,8 @@ def evaluate_sessions(
     depth, duplicates, until_click
         How to concatenate lists, as for :func:`concatenate`. `ClickU` depends on clicks only.
     policies
-        As for :func:`cranfield.judge`: `negative`, `unjudged`, `max_grade`, `lengths` (of
-        documents, in characters) and others, but not `topics`.
+        As for :func:`cranfield.judge`, such as `negative`, `unjudged`, `max_grade`, and `lengths`
+        (of documents, in characters), but not `exclude`, `grades` and `columns`.
 
     Returns
     -------

@@ -115,7 +115,7 @@ class Prediction(Study):
             "high": Column("Upper bound of the same confidence interval as `low`."),
             "q": Column("Studentised difference; null if the model has no error variance."),
             "p": Column(
-                "Tukey's p-value, corrected for all pairs; null if `q` is null.", pvalue=True
+                "Tukey's p-value, corrected for all pairs; null if `q` is null.", is_pvalue=True
             ),
         },
         "topics": {

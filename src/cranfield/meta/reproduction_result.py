@@ -188,7 +188,7 @@ class Reproduction(Study):
             "statistic": Column(
                 "Statistic of the test, original minus reproduced; null for one topic.", decimals=3
             ),
-            "p": Column("p-value of the test, not corrected for several measures.", pvalue=True),
+            "p": Column("p-value of the test, not corrected for several measures.", is_pvalue=True),
         },
         "order means": {
             "role": Column("`baseline` or `advanced`.", key=True),

@@ -160,7 +160,7 @@ def _make_equivalence_columns(statement: Meaningfulness, margin: str | None) -> 
 
 def _format_meaningfulness(statement: Meaningfulness) -> list[str]:
     """Return lines on meaningfulness, without details and a verdict that a note reports."""
-    lines = statement.lines(has_details=False)
+    lines = statement.describe_lines(has_details=False)
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
     return lines[1:] if is_noted else lines
 
@@ -217,7 +217,10 @@ def format_comparisons_json(statements: Statements, margin: str | None = None) -
     comparisons = []
     for statement in statements.values():
         content = convert_comparison(statement.comparison)
-        content["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
+        content["meaningfulness"] = {
+            "verdict": statement.verdict,
+            "lines": statement.describe_lines(),
+        }
         for pair, holds in zip(content["pairs"], statement.dominance.holds, strict=True):
             pair["stochastic dominance"] = bool(holds)
         if margin is not None:

@@ -211,7 +211,7 @@ class Meaningfulness:
             " scores are spaced"
         )
 
-    def lines(self, *, has_details: bool = True) -> list[str]:
+    def describe_lines(self, *, has_details: bool = True) -> list[str]:
         """Return the verdict and, unless `meaningful`, results on the significant pairs, if any.
 
         The details are the sensitivity to powers of the scores, and an example of a reversed pair.
@@ -225,10 +225,7 @@ class Meaningfulness:
         return lines
 
     def _describe_example(self) -> str:
-        """Describe the significant pair with the largest difference that can be reversed.
-
-        The better system is first; if lower is better, scores up to the threshold count.
-        """
+        """Describe the significant pair with the largest difference that can be reversed."""
         comparison = self.comparison
         reversed_pairs = np.flatnonzero(comparison.is_significant() & self.dominance.is_reversed)
         if not reversed_pairs.size:
@@ -329,7 +326,7 @@ class Meaningfulness:
         side = "up to" if comparison.scores.lower_is_better else "above"
         count_columns = [f"topics {side}: {system}" for system in ("first", "second")]
         header = ["first", "second", "difference", "order of means", "threshold", *count_columns]
-        sections = ["\n".join(self.lines())]
+        sections = ["\n".join(self.describe_lines())]
         if rows:
             sections.append(align_rows(header, rows, left=(0, 1, 3)))
         if len(pairs) > len(rows):

@@ -119,8 +119,10 @@ class PreferenceComparison(TableResult):
         "wins": Column("Number of topics on which the first system is preferred.", 0),
         "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
-        "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column("p-value, corrected for all pairs by this preference.", pvalue=True),
+        "p": Column("p-value of the exact two-sided sign test of wins and losses.", is_pvalue=True),
+        "adjusted p": Column(
+            "p-value, corrected for all pairs by this preference.", is_pvalue=True
+        ),
     }
 
     n_topics: int
@@ -297,7 +299,7 @@ class Corroboration(TableResult):
         "system": Column("First system of the pair.", key=True),
         "other": Column("Second system.", key=True),
         "difference": Column("Mean of the first system minus that of the second, or as noted."),
-        "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
+        "p": Column("p-value of the test of the measure, corrected for the pairs.", is_pvalue=True),
         "better": Column(
             "Number of topics on which the first ranking is innately better: preferred by all"
             " measures that reward relevance and higher ranks.",
@@ -309,7 +311,7 @@ class Corroboration(TableResult):
         "innate p": Column(
             "p-value of the exact two-sided sign test of better and worse topics, corrected for"
             " the pairs by Holm's method.",
-            pvalue=True,
+            is_pvalue=True,
         ),
         "corroborated": Column(
             "For pairs that differ significantly by the measure: `yes` if the sign test of better"

@@ -61,7 +61,7 @@ class PublishedPower(TableResult):
         "name": Column("Name of the test, or the number of an unnamed test.", key=True),
         "t": Column("The published t statistic of a paired t-test."),
         "topics": Column("Number of topics n."),
-        "p": Column("p-value of t.", pvalue=True),
+        "p": Column("p-value of t.", is_pvalue=True),
         "effect": Column(
             "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
         ),

@@ -66,7 +66,7 @@ class Summary(TableResult):
         "raw p": Column(
             "Uncorrected two-sided p-value of Student's paired t-test, or of exact sign flips if"
             " differences do not vary; null for the baseline, and with fewer than 2 common topics.",
-            pvalue=True,
+            is_pvalue=True,
         ),
     }
 

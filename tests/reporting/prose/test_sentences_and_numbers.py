@@ -545,7 +545,7 @@ def test_sentence_by_sentence(evaluation: Any, case: str, measure: str) -> None:
         reader.check(sentence)
     assert not any("sensitiv" in name for name in reader.read)
     # The sensitivity to powers of the scores is among the lines on the scale only.
-    for line in cf.meaningfulness(comparison).lines():
+    for line in cf.meaningfulness(comparison).describe_lines():
         if line.startswith("sensitivity: "):
             reader.check(start_sentence(line.removeprefix("sensitivity: ")) + ".")
     expected = {"see_test", "see_assumptions", "see_scale", "see_version", "see_policies"}
@@ -639,7 +639,9 @@ def test_a_decision_that_no_power_changes_has_one_number() -> None:
     reader = Comparison(comparison)
     told = sentences(comparison.prose())
     [order] = [one for one in told if one.startswith("All 5 significantly different pairs keep ")]
-    [sensitivity] = [one for one in cf.meaningfulness(comparison).lines() if "of these 5" in one]
+    [sensitivity] = [
+        one for one in cf.meaningfulness(comparison).describe_lines() if "of these 5" in one
+    ]
     for sentence in (order, f"{start_sentence(sensitivity.removeprefix('sensitivity: '))}."):
         reader.check(sentence)
     assert "see_sensitivity_of_all" in reader.read

@@ -109,7 +109,7 @@ class SelfPreference(TableResult):
         "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
             "Two-sided p-value of the t-test of a bias of 0, uncorrected; null where `low` is.",
-            pvalue=True,
+            is_pvalue=True,
         ),
         "own human rank": Column(
             "Rank of the judge as a system, by human labels; null or absent if it is not a system."

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, quote
 from cranfield.base.text import format_json, inflect
 from cranfield.campaign.pages import render_text
 from cranfield.tabular import align_rows, format_number
@@ -176,8 +176,9 @@ class Sheet:
         """
         try:
             content = _convert_lists(json.loads(text))
-            if content.pop("form") != FORMAT:
-                raise InputError(f"is not in the format {FORMAT!r}", source=source)
+            if (form := content.pop("form")) != FORMAT:
+                reason = f"expected a sheet in the format {FORMAT!r}, got {quote(form)}"
+                raise InputError(reason, source=source)
             for name in ("precision_at", "unjudged"):
                 content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
             if content["category"] is not None:

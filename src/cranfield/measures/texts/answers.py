@@ -253,7 +253,7 @@ class WRecall(NuggetMeasure):
     needs="lengths of answers",
 )
 class NuggetPrecision(NuggetMeasure):
-    """Nugget precision with an allowance; 0 for an empty answer, where it is undefined."""
+    """Nugget precision with an allowance; 0 for an empty answer without matched nuggets."""
 
     allowance: float = _ALLOWANCE
 

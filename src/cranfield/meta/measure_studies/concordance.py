@@ -66,7 +66,7 @@ class InnateOrders(Study):
                 "Number of topics without an innate order, on which measures may disagree."
             ),
             "p": Column(
-                "p-value of the exact two-sided sign test of `better` and `worse`.", pvalue=True
+                "p-value of the exact two-sided sign test of `better` and `worse`.", is_pvalue=True
             ),
         },
         "agreement": {
@@ -270,7 +270,7 @@ class Concordance(Study):
         "p": Column(
             "p-value of the exact two-sided sign test of `first wins` and `second wins`; 1 if both"
             " are 0.",
-            pvalue=True,
+            is_pvalue=True,
         ),
     }
 

@@ -68,7 +68,7 @@ class DiscriminativePower(Study):
             "measure": Column("Measure.", key=True),
             **PAIR_COLUMNS,
             "difference": Column("Difference of the systems as in :func:`cranfield.compare`."),
-            "p": Column("Adjusted p-value.", pvalue=True),
+            "p": Column("Adjusted p-value.", is_pvalue=True),
         },
     }
 

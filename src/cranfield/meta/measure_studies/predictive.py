@@ -80,7 +80,9 @@ _PREFERENCE_COLUMNS = {
     ),
     "high": Column("Upper bound of the same confidence interval as `low`."),
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
-    "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
+    "p": Column(
+        "p-value of the exact two-sided sign test of `correct` and `wrong`.", is_pvalue=True
+    ),
     "no preference": Column(
         "Number of pairs of runs that were judged equal; excluded from all proportions.",
         display=False,
@@ -119,7 +121,7 @@ class PredictivePower(Study):
             "second only": Column("Number of preferences that only the second measure predicts."),
             "p": Column(
                 "p-value of the exact two-sided sign test of `first only` and `second only`.",
-                pvalue=True,
+                is_pvalue=True,
             ),
         },
     }

@@ -63,7 +63,7 @@ class AATests(Result):
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless more than"
             " half of them are distinct.",
-            pvalue=True,
+            is_pvalue=True,
         ),
     }
 

@@ -160,8 +160,8 @@ _METRIC_COLUMNS = {
     "variant": Column("Variant other than the control.", key=True),
 }
 _PVALUE_COLUMNS = {
-    "p": Column("p-value.", pvalue=True),
-    "adjusted p": Column("p-value after the correction.", pvalue=True),
+    "p": Column("p-value.", is_pvalue=True),
+    "adjusted p": Column("p-value after the correction.", is_pvalue=True),
 }
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
@@ -231,7 +231,7 @@ class ExperimentReport(Result):
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
             "noninferiority p": Column(
-                "p-value of non-inferiority, level alpha / 2; NaN without a margin.", pvalue=True
+                "p-value of non-inferiority, level alpha / 2; NaN without a margin.", is_pvalue=True
             ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
@@ -240,8 +240,8 @@ class ExperimentReport(Result):
             "by": Column("Day or segment.", key=True),
             "level": Column("Day, or value of the segment, such as `mobile`.", key=True),
             "units": Column("Number of units."),
-            "p": Column("p-value of the sample ratio test; NaN for too few units.", pvalue=True),
-            "adjusted_p": Column("p-value after Holm's correction.", pvalue=True),
+            "p": Column("p-value of the sample ratio test; NaN for too few units.", is_pvalue=True),
+            "adjusted_p": Column("p-value after Holm's correction.", is_pvalue=True),
         },
         "segments": {
             "segment": Column("Segment.", key=True),
@@ -252,7 +252,8 @@ class ExperimentReport(Result):
             "low": Column("Lower bound of the unadjusted confidence interval."),
             **_PVALUE_COLUMNS,
             "p": Column(
-                "p-value; NaN for fewer than ten units, or no variance, in a variant.", pvalue=True
+                "p-value; NaN for fewer than ten units, or no variance, in a variant.",
+                is_pvalue=True,
             ),
         },
         "interactions": {
@@ -267,7 +268,7 @@ class ExperimentReport(Result):
             "units": Column("Number of units at the look.", key=True),
             "difference": Column("Mean minus the mean of the control."),
             **declare_bounds("always-valid confidence interval"),
-            "p": Column("Smallest always-valid p-value up to this look.", pvalue=True),
+            "p": Column("Smallest always-valid p-value up to this look.", is_pvalue=True),
         },
     }
 

@@ -95,7 +95,7 @@ class Preference(Result):
         ),
         "value": Column("Value of the statistic; null if it is not defined."),
         **declare_bounds("confidence interval", "; null if there is none"),
-        "p": Column("p-value of the test named in `method`; null if none.", pvalue=True),
+        "p": Column("p-value of the test named in `method`; null if none.", is_pvalue=True),
         "method": Column("Method of the confidence interval and the test."),
     }
 

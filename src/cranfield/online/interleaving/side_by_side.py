@@ -64,9 +64,9 @@ class PreferenceMatrix(Result):
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
         **declare_bounds("unadjusted confidence interval of Delta", "; null if there is none"),
-        "Delta p": Column("Unadjusted p-value of the test of Delta = 0.", pvalue=True),
-        "p": Column("Unadjusted p-value of the sign test.", pvalue=True),
-        "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
+        "Delta p": Column("Unadjusted p-value of the test of Delta = 0.", is_pvalue=True),
+        "p": Column("Unadjusted p-value of the sign test.", is_pvalue=True),
+        "corrected p": Column("p-value of the sign test after the correction.", is_pvalue=True),
     }
 
     rankers: tuple[str, ...]

@@ -116,8 +116,8 @@ class Survival(Result):
             "first": Column("First group of the pair.", key=True),
             "second": Column("Second group of the pair.", key=True),
             "statistic": Column("Log-rank z; NaN if its variance is 0 or a group is empty."),
-            "pvalue": Column("Two-sided p-value; NaN if the statistic is NaN.", pvalue=True),
-            "adjusted": Column("p-value after the correction.", pvalue=True),
+            "pvalue": Column("Two-sided p-value; NaN if the statistic is NaN.", is_pvalue=True),
+            "adjusted": Column("p-value after the correction.", is_pvalue=True),
         },
     }
 

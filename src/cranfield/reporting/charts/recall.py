@@ -63,11 +63,11 @@ def precision_recall(
     ------
     PolicyError
         For unknown systems and topics, and for invalid levels.
-    MeasureError
+    PolicyError, MeasureError
         For an invalid `rel` or `rounding`.
     CranfieldError
         If the topic has no relevant documents, or a requested system (by default, every system) has
-        no ranking.
+        no score.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def list_answer_lines(part: MeasurePart, *, has_rescaling: bool = True) -> list[
     if part.meaning is None:
         return [f"{_describe_best(part)} Systems are not compared: {part.no_comparison_reason}."]
     comparison = part.meaning.comparison
-    rescaling_lines = part.meaning.lines()[1:] if has_rescaling else []
+    rescaling_lines = part.meaning.describe_lines()[1:] if has_rescaling else []
     return [
         describe_outcome(comparison, make_label(part.name)),
         describe_test(comparison),

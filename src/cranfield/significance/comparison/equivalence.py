@@ -97,22 +97,22 @@ class Equivalence(Result):
         "p difference": Column(
             "Adjusted p-value of the comparison, against the hypothesis that the systems do not"
             " differ.",
-            pvalue=True,
+            is_pvalue=True,
         ),
         "p equivalence": Column(
             "p-value of the two one-sided tests against the hypothesis that the systems differ by"
             " the margin or more.",
-            pvalue=True,
+            is_pvalue=True,
         ),
         "p non-inferiority": Column(
             "p-value of the one-sided test against the hypothesis that the first system is worse by"
             " the margin or more.",
-            pvalue=True,
+            is_pvalue=True,
         ),
         "p non-superiority": Column(
             "p-value of the one-sided test against the hypothesis that the first system is better"
             " by the margin or more.",
-            pvalue=True,
+            is_pvalue=True,
             display=False,
         ),
         "ruled out": Column(
@@ -209,8 +209,9 @@ class Equivalence(Result):
     def pvalues(self) -> tuple[Floats, Floats]:
         """P-values against `worse by the margin or more` and `better by the margin or more`.
 
-        Each p-value is the smallest alpha at which the interval rejects the hypothesis. Bisection
-        finds p-values with an error below 1e-15, or below 1 / `resamples` for resampled intervals.
+        Each p-value is the smallest alpha at which the interval rejects the hypothesis, found by
+        bisection. Before it is multiplied by the number of tests, its error is below 1e-15, or
+        below 1 / `resamples` for resampled intervals.
         """
         lower, upper = (self._find_one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
         return (upper, lower) if self.comparison.lower_is_better else (lower, upper)

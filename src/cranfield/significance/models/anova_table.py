@@ -131,7 +131,7 @@ class AnovaTable(Result):
         "DF": Column("Degrees of freedom.", decimals=0),
         "MS": Column("Mean square: SS divided by DF; null for Total, and if DF is 0."),
         "F": Column("F statistic; null for Error, Total, sources without a test, and 0 / 0."),
-        "p": Column("p-value of F; null if F is null or infinite.", pvalue=True),
+        "p": Column("p-value of F; null if F is null or infinite.", is_pvalue=True),
         "omega2": Column(
             "Partial omega squared, from 0 to 1: the proportion of the source in the variance that"
             " other sources do not explain. Negative estimates count as 0; null if F is null."

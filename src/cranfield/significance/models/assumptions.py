@@ -139,7 +139,7 @@ class Assumptions(Result):
         "assumption": Column("Assumption that is tested.", key=True),
         "test": Column("Name of the test.", key=True),
         "statistic": Column("Test statistic."),
-        "p": Column("p-value; a small value is evidence against the assumption.", pvalue=True),
+        "p": Column("p-value; a small value is evidence against the assumption.", is_pvalue=True),
         "rejected": Column("Whether the p-value is at most alpha."),
     }
 

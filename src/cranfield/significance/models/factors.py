@@ -75,7 +75,7 @@ class FactorialAnova(Result):
             "difference": Column("Mean of the first level minus mean of the second."),
             **declare_bounds("confidence interval, simultaneous for the pairs of a factor"),
             "q": Column("Studentised difference, without its sign; NaN if the error is 0."),
-            "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
+            "p": Column("Tukey's p-value, corrected for the pairs of the factor.", is_pvalue=True),
         },
         "cells": {
             "factors": Column("Two factors.", key=True),

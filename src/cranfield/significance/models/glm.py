@@ -326,8 +326,8 @@ class GlmComparison(TableResult):
         "estimate": Column("Difference of effects on the link scale; null for excluded systems."),
         "se": Column("Standard error of the estimate; null without an estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column("p-value of the pair, uncorrected; null if not tested.", pvalue=True),
-        "p": Column("p-value after the correction; null if not tested.", pvalue=True),
+        "raw p": Column("p-value of the pair, uncorrected; null if not tested.", is_pvalue=True),
+        "p": Column("p-value after the correction; null if not tested.", is_pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
 

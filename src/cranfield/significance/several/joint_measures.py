@@ -111,7 +111,7 @@ class JointComparison(Result, ProseMixin):
             "confidence interval, simultaneous for all pairs and measures",
             "; NaN if it would contradict the test decision",
         ),
-        "p": Column("p-value, adjusted jointly for all pairs and measures.", pvalue=True),
+        "p": Column("p-value, adjusted jointly for all pairs and measures.", is_pvalue=True),
         "verdict": Column(
             "1 if the first system is significantly better, -1 if significantly worse, else 0."
         ),

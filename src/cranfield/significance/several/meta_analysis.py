@@ -359,7 +359,7 @@ class MetaAnalysis(Result):
             "Pooled difference, first minus second; null with no collection to pool."
         ),
         **declare_bounds("confidence interval", "; infinite with fewer than two collections"),
-        "p": Column("Adjusted p-value; 1 with fewer than two collections.", pvalue=True),
+        "p": Column("Adjusted p-value; 1 with fewer than two collections.", is_pvalue=True),
         **declare_bounds(
             "prediction interval of the true difference on another collection",
             "; infinite with fewer than two collections",
@@ -368,7 +368,7 @@ class MetaAnalysis(Result):
         "tau": Column("SD of the true differences between collections; null if Q is null."),
         "I^2": Column("Proportion of the variance that is between collections; null if Q is null."),
         "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
-        "p of Q": Column("p-value of Q; null if Q is null.", pvalue=True),
+        "p of Q": Column("p-value of Q; null if Q is null.", is_pvalue=True),
     }
 
     pairs: CommonPairs

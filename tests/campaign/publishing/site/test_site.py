@@ -165,7 +165,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     others = board.top_group[1:]
     verb = "is" if len(others) == 1 else "are"
     assert f"{verb} not significantly different from the first run" in " ".join(shown.split())
-    for line in cf.meaningfulness(found).lines()[1:]:
+    for line in cf.meaningfulness(found).describe_lines()[1:]:
         # What becomes of the conclusions under transformations of scores is on the report only.
         assert line[1:] not in shown
     # The place of a run is that of its mean, and it is in the page with all its digits.

@@ -157,7 +157,7 @@ class nDCGAtRelevant(GainMeasure):
     "RnDCG",
     summary="Mean of nDCG at the last rank of each level of gain in the ideal ranking.",
     formula=r"\text{mean of } DCG@c / iDCG@c \text{ over the ends } c"
-    r" \text{ of the levels of gain, and at the end of a much longer list}",
+    r" \text{ of the levels of gain, and at the end of a list longer by 2 or more}",
     source="trec_eval, measure Rndcg",
     family="cumulated gain",
     needs="graded or binary judgments",

@@ -428,6 +428,4 @@ def describe_biased_pairs(scores: Scores) -> list[str]:
     differences = f"the difference of {quote(pairs[0][0])} and {quote(pairs[0][1])}"
     if len(pairs) > 1:
         differences = f"the differences of {len(pairs):,} pairs of systems"
-    return [
-        f"the choice of judged documents biases {differences}; the test assumes that there is no bias"
-    ]
+    return [f"the choice of judged documents biases {differences}; the test assumes no bias"]

@@ -50,3 +50,17 @@ def test_a_file_that_is_refused_leaves_no_threads(
     while threading.active_count() > before + 2 and time.monotonic() < end:
         time.sleep(0.01)
     assert threading.active_count() <= before + 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="requires a list of open files")
+def test_a_file_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is closed before the error is gone, whose traceback has the reader."""
+    monkeypatch.setattr(Source.iterate_chunks, "__defaults__", (10,))
+    file = tmp_path / "x.run"
+    for header in ("", "# ir_metadata.start\n# a: 1\n# ir_metadata.end\n"):
+        file.write_text(header + "1 Q0 d1 1 x tag\n" * 9)
+        with pytest.raises(cf.InputError) as error:
+            cf.read_run(file)
+        links = [path for path in Path("/proc/self/fd").iterdir() if path.exists()]
+        assert file not in {path.resolve() for path in links}
+        del error

@@ -7,7 +7,7 @@ import os
 import sys
 from bisect import bisect_right
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BufferedReader, BytesIO, FileIO
@@ -228,7 +228,7 @@ class Source:
             # The map is not closed here, as the traceback of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
-    def iterate_chunks(self, size: int | None = None) -> Iterator[bytes]:
+    def iterate_chunks(self, size: int | None = None) -> Generator[bytes, None, None]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         if self.chunks is not None:
             yield from self.chunks

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -334,7 +334,7 @@ def read_head(source: Source, removes_quotes: bool = False) -> tuple[Source, byt
     head = next(chunks, b"")
     while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
-    source = replace(source, chunks=chain([head] if head else [], chunks))
+    source = replace(source, chunks=_put_first(head, chunks) if head else chunks)
     return _remove_quotes(source, head) if removes_quotes else (source, head)
 
 
@@ -357,6 +357,12 @@ def _remove_quotes(source: Source, head: bytes) -> tuple[Source, bytes]:
     return replace(source, chunks=iterate_chunks()), _QUOTED.sub(rb"\1", head)
 
 
+def _put_first(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the first chunk, and then the others; closing this closes `chunks`, too."""
+    yield first
+    yield from chunks
+
+
 def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
     """Replace the header of a run by empty lines, which keep line numbers; return its location."""
     unread_source, head = read_head(source)
@@ -366,7 +372,7 @@ def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
         return unread_source, location
     chunks = unread_source.iterate_chunks()
     next(chunks)
-    return replace(source, chunks=chain([header.blank_out(head)], chunks)), location
+    return replace(source, chunks=_put_first(header.blank_out(head), chunks)), location
 
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
@@ -552,7 +558,9 @@ def read_chunks(
             return len(data), data
 
     first_line, skipped_bytes, width, n_dropped = 1, 0, 0, 0
-    with closing(iterate_results(parse, source.iterate_chunks(), count_threads())) as results:
+    chunks = source.iterate_chunks()
+    # After an error, the file is closed here, not when the garbage collector finds its reader.
+    with closing(chunks), closing(iterate_results(parse, chunks, count_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, tuple):
                 (chunk, part), error = parsed, None

@@ -175,9 +175,10 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
         Persistence, between 0 and 1: the probability of continuing to the next depth. The first 10
         ranks have 86% of the weight for p = 0.9, and 99.98% for p = 0.5.
     ties
-        Treatment of ties. `a`: the order is unknown, and RBO is the mean over all ways to break the
-        ties. `b`: as `a`, but corrected such that a ranking with ties agrees fully with itself.
-        `w`: all tied items have the first rank of their group. Without ties the results are equal.
+        Treatment of ties. `a`: the order is unknown, and each overlap is the mean over all ways to
+        break the ties; so is `min`, and for rankings of equal length `ext` and `max`. `b`: as `a`,
+        but corrected such that a ranking with ties agrees fully with itself. `w`: all tied items
+        have the first rank of their group. Without ties the results are equal.
 
     Returns
     -------
@@ -214,7 +215,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     :math:`X_d / \sqrt{\sum c_{S,d}^2 \sum c_{L,d}^2}` for `b`, and
     :math:`2 X_d / (\sum c_{S,d} + \sum c_{L,d})` for `w`. Unseen items of the shorter ranking have
     no ties. Each unseen item is matched with items that are only in the longer ranking: it counts
-    the mean c of these items at depth d for `ext`, and the highest c for `max`.
+    the mean c of those with c > 0 at depth d for `ext`, and the highest c for `max`.
 
     Examples
     --------

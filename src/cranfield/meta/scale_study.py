@@ -333,7 +333,8 @@ class ScaleStudy(Study):
 
 
 ROUNDING = 2.0**-48
-"""Scores that differ by at most this fraction of the largest absolute score count as equal."""
+"""Pairs of systems whose different scores differ by at most this fraction of the largest absolute
+score are excluded from Kendall's tau by topic, as they may be ties."""
 
 
 @add_work_options

@@ -205,7 +205,7 @@ def test_unequal_human_judgments_of_two_systems_have_a_note() -> None:
         decisions = cf.assess.decide({"difference(new, old)": 2}, estimate)
         [row] = decisions.to_polars().to_dicts()
         assert row["verdict"] == ("undecided" if n_notes else "not met")
-        assert decisions.verdict[0].endswith("biases it." if n_notes else "not met.")
+        assert decisions.verdict[0].endswith("biases the difference." if n_notes else "not met.")
         # A test of these scores has the note, too; one of other systems does not.
         said = " ".join(cf.compare(estimate.scores, test="sign").notes)
         assert ("biases the difference of 'old' and 'new'" in said) == (n_notes > 0)

@@ -213,7 +213,10 @@ def test_refused_in_one_line(topic: str) -> None:
         ("select 1 as page, 'x' as rank, 'a' as doc", "an integer in column rank of results"),
         ("select 1 as page, 1 as rank, null as doc", "text or an integer in column doc"),
         ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
-        ("select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity", "propensity is not above 0"),
+        (
+            "select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity",
+            "propensity is not a number",
+        ),
         ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 occurs twice on page '1'"),
     ],
 )

@@ -167,7 +167,7 @@ class Decisions(TableResult):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """Sentences: a verdict for each row, or the numbers of verdicts for many judges."""
+        """Sentences: a verdict for each row, or for many judges the judges by verdict."""
         sentences: list[str] = []
         groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
         for (quantity, measure), group in groups:
@@ -190,9 +190,10 @@ class Decisions(TableResult):
         if row["low"] is not None:
             level = f"{'simultaneous ' if system else ''}{100 * self.confidence:g}%"
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
-        limits: Any = (row[k] for k in ("low", "high", "tolerance", "comparison"))
-        is_biased = row["verdict"] != decide_verdict(*limits)
-        verdict = row["verdict"] + ", as the choice of judged documents biases it" * is_biased
+        arguments: Any = (row[k] for k in ("low", "high", "tolerance", "comparison"))
+        is_biased = row["verdict"] != decide_verdict(*arguments)
+        reason = ", because the choice of judged documents biases the difference"
+        verdict = row["verdict"] + reason * is_biased
         text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {verdict}."
         if row["topics"] is not None:
             scope = " for all systems, each" if system else ","
@@ -240,9 +241,9 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
 
     Notes
     -----
-    Each interval holds for one quantity of one judge. Intervals of `score-bias` are simultaneous
-    for the systems (Bonferroni): the verdict is `met` if all systems are within the tolerance, and
-    `not met` if one is outside. The column `system` has the system that determines the verdict.
+    Intervals are not adjusted for several quantities or judges. Those of `score-bias` are
+    simultaneous for the systems (Bonferroni): the verdict is `met` if all systems are within the
+    tolerance, and `not met` if one is outside; the column `system` names the one that decides.
 
     Examples
     --------

@@ -449,7 +449,8 @@ def submit(
 
     The bytes are read once, into a private file, and checked there. One transaction checks the tag,
     limits and times. It stores the file of an accepted run before it records the run, so that every
-    accepted run has its bytes. Refused runs are stored only if the rules say so.
+    accepted run has its bytes. Refused runs are recorded, too; their bytes are stored only if the
+    rules set `keep_refused`.
 
     Parameters
     ----------
@@ -583,13 +584,14 @@ def purge(
     tag
         Tag of the run, in the same case.
     id
-        Number of the run in the registry, required if several runs have the tag.
+        Number of the run in the registry, required if several withdrawn, replaced or stored refused
+        runs have the tag.
 
     Raises
     ------
     PolicyError
-        If no withdrawn, replaced or refused run with the tag has a stored file, or if several runs
-        have the tag and `id` is not set, or for an invalid reason. Withdraw an accepted run first.
+        If no withdrawn, replaced or refused run with the tag has a stored file, if `id` is required
+        and not set, or for an invalid reason. Withdraw an accepted run first.
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:

@@ -24,8 +24,8 @@ from cranfield.online.experiments.comparisons import (
     LIFT_INTERVALS_BY_TEST,
     OEC,
     TEST_METHODS,
+    ComparisonRow,
     ExperimentOptions,
-    Row,
     combine_metrics,
     compare_variants,
     compute_arm_intervals,
@@ -448,7 +448,10 @@ def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iter
 
 
 def _tabulate_comparisons(
-    rows: Sequence[Row], metrics: Mapping[str, Metric], options: ExperimentOptions, is_stopped: bool
+    rows: Sequence[ComparisonRow],
+    metrics: Mapping[str, Metric],
+    options: ExperimentOptions,
+    is_stopped: bool,
 ) -> pl.DataFrame:
     table = pl.DataFrame([{k: v for k, v in row.items() if k != "distortion"} for row in rows])
     pvalues, adjusted_p = table["p"].to_numpy(), np.empty(table.height)
@@ -497,7 +500,7 @@ def _note_intervals(table: pl.DataFrame, options: ExperimentOptions) -> Iterator
             yield f"{', '.join(f'{metric} of {variant}' for metric, variant in pairs)}: {reason}"
 
 
-def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
+def _note_few_units(units: Units, rows: Sequence[ComparisonRow]) -> list[str]:
     small_variants = [f"{n} in {name}" for name, n in units.counts.items() if n < MIN_UNITS]
     if not small_variants:
         return []
@@ -510,7 +513,7 @@ def _note_few_units(units: Units, rows: Sequence[Row]) -> list[str]:
     return [f"few units ({sizes}): only large differences can be detected{remark}"]
 
 
-def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterator[str]:
+def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[ComparisonRow]) -> Iterator[str]:
     """Return notes on margins above the mean of the control, which may lack a percent sign."""
     controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
     for name, control in controls.items():
@@ -523,7 +526,7 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
 
 
 def _note_constants(
-    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[Row]
+    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[ComparisonRow]
 ) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
@@ -540,7 +543,7 @@ def _note_constants(
 
 
 def _note_undefined(
-    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[Row]
+    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[ComparisonRow]
 ) -> Iterator[str]:
     """Return notes on ratios and lifts that cannot be computed or interpreted."""
     for name, arm in arm_means.items():
@@ -558,7 +561,10 @@ def _note_undefined(
 
 
 def _note_skewness(
-    units: Units, metrics: Mapping[str, Metric], rows: Sequence[Row], options: ExperimentOptions
+    units: Units,
+    metrics: Mapping[str, Metric],
+    rows: Sequence[ComparisonRow],
+    options: ExperimentOptions,
 ) -> Iterator[str]:
     for row in rows:
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
@@ -588,7 +594,7 @@ def _note_skewness(
 
 
 def _note_segments(
-    rows: Sequence[Row], segments: pl.DataFrame, options: ExperimentOptions
+    rows: Sequence[ComparisonRow], segments: pl.DataFrame, options: ExperimentOptions
 ) -> Iterator[str]:
     if options.sequential is not None:
         yield "p-values and intervals by segment are not adjusted for several looks"

@@ -234,7 +234,7 @@ OEC = "OEC"  # Name of the overall evaluation criterion
 
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
-Row = dict[str, Any]  # A comparison: columns of the report, and its `Distortion`
+ComparisonRow = dict[str, Any]  # A comparison: columns of the report, and its `Distortion`
 
 
 def compare_variants(
@@ -243,7 +243,7 @@ def compare_variants(
     metrics: Mapping[str, Metric],
     all_units: Moments,
     options: ExperimentOptions,
-) -> tuple[list[Row], pl.DataFrame | None]:
+) -> tuple[list[ComparisonRow], pl.DataFrame | None]:
     """Compare each variant with the control by the chosen tests; also return the table of looks."""
     treatments = range(1, len(units.variants))
     pairs = [*product(arm_means, treatments)]
@@ -288,7 +288,7 @@ def compare_variants(
         # Bootstraps and always-valid tests are not valid for few units.
         if effect.has_few_units and test in {"bootstrap", "always valid"}:
             values = (np.nan,) * 5
-        row: Row = {
+        row: ComparisonRow = {
             "metric": name,
             "variant": units.variants[treatment],
             "control mean": float(effect.control),

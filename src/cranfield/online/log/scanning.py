@@ -113,7 +113,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         else:
             check_types(lazy, name, fields, source)
             check_values(lazy, fields, source)
-            # Integer keys of pages stay integers; other fields become text.
+            # Integer keys of pages stay integers; other ids and text fields become text.
             types = lazy.collect_schema()
             keys = {key for key in ("id", "page") if key in fields and types[key].is_integer()}
             text_fields = [field for field in fields if field not in {*_EXPECTED_TYPES, *keys}]
@@ -196,7 +196,9 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
         if name == "rank":
             tests["rank is below 1"] = column < 1
         if name == "propensity":
-            tests["propensity is not above 0 and at most 1"] = ~((column > 0) & (column <= 1))
+            tests["propensity is not a number above 0 and at most 1"] = ~(
+                (column > 0) & (column <= 1)
+            )
     flags = {problem: nw.when(test).then(1).otherwise(0) for problem, test in tests.items()}
     counts = lazy.select(flag.sum().alias(problem) for problem, flag in flags.items())
     for problem, n_rows in counts.collect(backend="polars").to_native().row(0, named=True).items():

@@ -15,8 +15,8 @@ their first or last ranks, are then sets of distinct integers that are joined ra
 A value is a row of integers: the coefficients of its inverse logarithms over a common denominator,
 or a single integer for measures with rational values. Values and their differences are equal
 exactly if their rows are equal, and their order is computed with as many digits as needed. A
-measure without a form is scored in floats, where values within 2^-40 of the largest value count as
-equal; `RunValues.is_exact` is True if there is a form.
+measure without a form is scored in floats, where neighbouring values count as equal if they differ
+by at most 2^-40 times the largest absolute value; `RunValues.is_exact` is True if there is a form.
 """
 
 from __future__ import annotations

@@ -144,6 +144,19 @@ def test_command(tmp_path: Path) -> None:
     assert "--as summary" in cranfield(tmp_path, *one, status=2)[1]
 
 
+def test_notes_of_several_measures_name_the_measures_that_they_hold_for(tmp_path: Path) -> None:
+    lines = ["a,1,AP,.5", "a,2,AP,.4", "b,1,AP,.5", "a,1,RR,1", "a,2,RR,1", "b,1,RR,1", "b,2,RR,.5"]
+    (tmp_path / "s.csv").write_text("system,topic,measure,value\n" + "\n".join(lines) + "\n")
+    words = ["compare", "--scores", "s.csv", "-m", "AP", "-m", "RR", "--as", "summary"]
+    out, _ = cranfield(tmp_path, *words)
+    notes = [line for line in out.splitlines() if line.startswith("note: ")]
+    # Only AP has a missing score; AP of b has one topic, and RR of a does not vary.
+    assert [note for note in notes if "missing" in note] == [
+        "note: AP: 1 missing score excluded from means and comparisons"
+    ]
+    assert [note[:14] for note in notes if "no interval" in note] == ["note: AP, RR: "]
+
+
 def test_latex_without_a_title_has_no_caption(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("topic,a,b\n1,0.1,0.2\n2,0.4,0.3\n")
     command = ("compare", "--scores", "scores.csv", "--as", "summary", "-f", "latex")

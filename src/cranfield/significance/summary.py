@@ -80,6 +80,11 @@ class Summary(TableResult):
         line = f"{self.measure}: {level} confidence interval of each mean, over topics"
         return [f"{line}; baseline {self.baseline}" if self.baseline else line]
 
+    def format_notes(self) -> list[str]:
+        """Return one line per note; the notes of several measures name their measures already."""
+        has_names = "measure" in self.rows.columns
+        return [f"note: {note}" for note in self.notes] if has_names else super().format_notes()
+
 
 def summarise(
     scores: Any,
@@ -198,8 +203,13 @@ def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
         summary.rows.select(pl.lit(name).alias("measure"), pl.all())
         for name, summary in summaries.items()
     )
-    notes = dict.fromkeys(note for summary in summaries.values() for note in summary.notes)
-    return replace(first, rows=rows, measure=", ".join(summaries), notes=tuple(notes))
+    measures_by_note: dict[str, list[str]] = {}
+    for name, summary in summaries.items():
+        for note in summary.notes:
+            measures_by_note.setdefault(note, []).append(name)
+    label_by_note = {note: ", ".join(names) for note, names in measures_by_note.items()}
+    notes = tuple(n if label in n else f"{label}: {n}" for n, label in label_by_note.items())
+    return replace(first, rows=rows, measure=", ".join(summaries), notes=notes)
 
 
 def _split_topics(

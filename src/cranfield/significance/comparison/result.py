@@ -247,7 +247,7 @@ def describe_unreachable(smallest_pvalue: float, n_topics: int, options: TestOpt
     """Return a note on a smallest possible p-value above alpha."""
     return (
         f"no difference can be significant at {options.alpha:g} with {inflect(n_topics, 'topic')}:"
-        f" no p-value can be below {smallest_pvalue:.2g}"
+        f" the smallest possible p-value is about {smallest_pvalue:.2g}"
     )
 
 

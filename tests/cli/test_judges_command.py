@@ -161,6 +161,28 @@ def test_ppi_scores(llmjudge: Path, form: str) -> None:
             assert sampled["low"] < row["low"] == pytest.approx(sampled["estimate"])
 
 
+def test_notes_on_some_corrected_scores_name_measure_and_judge(tmp_path: Path) -> None:
+    pairs = [(topic, doc) for topic in ("q1", "q2", "q3") for doc in "abcdef"]
+    files = {
+        "people.txt": [f"{t} 0 {d} {d in 'ab':d}" for t, d in pairs if d in "abcd"],
+        "all.txt": [f"{t} 0 {d} {d in 'ace':d}" for t, d in pairs],
+        "some.txt": [f"{t} 0 {d} {d in 'ac':d}" for t, d in pairs if d != "f"],
+        "r.run": [f"{t} Q0 {d} 1 {-ord(d)} r" for t, d in pairs],
+        "s.run": [f"{t} Q0 {d} 1 {ord(d)} s" for t, d in pairs],
+    }
+    for name, lines in files.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    words = ("judges", "people.txt", "all.txt", "some.txt", "--runs", "*.run", "-m", "P@2")
+    out, _ = cranfield(tmp_path, *words, "-m", "P@3", "--ppi", "document", "-f", "json")
+    sizes = [note for note in json.loads(out)["notes"] if "treated as a random sample" in note]
+    assert [note.rpartition(" that the judge labelled: ")[2] for note in sizes] == [
+        "4 of 6 in each topic",
+        "4 of 5 in each topic",
+    ]
+    assert sizes[0].startswith("P@2 by all, P@3 by all: human judgments")
+    assert sizes[1].startswith("P@2 by some, P@3 by some: human judgments")
+
+
 @refusals(
     """
 --ppi topic | --ppi topic requires --runs or --own-runs

@@ -447,9 +447,7 @@ def judges(
         results = _judge_runs(data, measure_list, table_names, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
-    notes = list(
-        dict.fromkeys(note for result in all_results for note in getattr(result, "notes", ()))
-    )
+    notes = _list_notes(all_results)
     heading = [
         f"{inflect(len(comparison.judges), 'judge')} compared with people:"
         f" {inflect(len(drop_unsampled(human_qrels)), 'judgment')} of"
@@ -494,6 +492,22 @@ def _judge_runs(
     if families is not None:
         results.append(cf.assess.self_preference(*data, families, measures, **options))
     return results
+
+
+def _list_notes(results: Sequence[Any]) -> list[str]:
+    """List the notes of results; notes on only some prediction-powered scores name these."""
+    notes: dict[str, list[str]] = {}
+    n_scores = 0
+    for result in results:
+        is_ppi = isinstance(result, cf.assess.PPIScores)
+        n_scores += is_ppi
+        for note in getattr(result, "notes", ()):
+            labels = notes.setdefault(note, [])
+            labels += [f"{result.measure} by {result.judge}"] if is_ppi else []
+    return [
+        f"{', '.join(labels)}: {note}" if 0 < len(labels) < n_scores else note
+        for note, labels in notes.items()
+    ]
 
 
 def _make_ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:

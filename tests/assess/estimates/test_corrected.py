@@ -452,12 +452,12 @@ SOME_STRATA = columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")
         ({}, {"measure": "GMAP"}, "geometric mean"),
         ({}, {"fixed_topics": True}, "fixed_topics requires unit='document'"),
         ({}, {}, "human labels of at least 3 independent items, such as topics, got 2"),
-        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label for a topic"),
+        ({"human": {"v": {"d": 3}}}, {}, "no label of judge for a topic"),
         ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "expected labels of one judge, got 2"),
         ({"human": {"t": HUMAN["t"]}}, BY_DOC, "at least 2 documents of each topic"),
         ({}, BY_DOC | {"folds": 1}, "folds must be an integer >= 2"),
         ({}, BY_DOC | {"unjudged": "condensed"}, "in condensed lists"),
-        ({"human": {**HUMAN, "t": {"z": 3, "d1": 1}}}, BY_DOC, "no label of the LLM judge"),
+        ({"human": {**HUMAN, "t": {"z": 3, "d1": 1}}}, BY_DOC, "no label of judge"),
         ({"human": {**HUMAN, "t": {"d1": 3}}}, BY_DOC, "at least two sampled documents"),
         ({}, {"scale": (0, 2)}, "grade 3 is outside the scale 0 to 2"),
         (ONE_TOPIC, BY_DOC, "the variance over topics requires two topics"),
@@ -479,7 +479,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     people = columned([{**row, "inclusion": 0.5} for row in ROWS], "inclusion")
     judge = {**JUDGE, "t": {"d1": 1, "d2": 3}}
     found = ppi_scores(RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1)
-    assert "2 documents without a label of the judge counted as grade 0" in found.notes[-1]
+    assert "2 documents without a label of judge counted as grade 0" in found.notes[-1]
     assert found.means.n_items == 8
 
 

@@ -71,9 +71,8 @@ def match_labels(panel: Panel) -> PooledLabels:
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
         is_sampled &= human >= 0
         if not has_inclusion or (human[is_listed] < 0).any():
-            _check_documents(
-                pool, ~is_listed, "a label of the LLM judge, but no stratum in the human judgments"
-            )
+            reason = f"a label of {judge.name}, but no stratum in the human judgments"
+            _check_documents(pool, ~is_listed, reason)
     if has_inclusion:
         inclusion = pairs["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         is_invalid = is_listed & ~((inclusion >= 0) & (inclusion <= 1))
@@ -83,7 +82,7 @@ def match_labels(panel: Panel) -> PooledLabels:
         is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        reason = f"a human judgment but no label of the LLM judge{describe_unparsed(judge)}"
+        reason = f"a human judgment but no label of {judge.name}{describe_unparsed(judge)}"
         _check_documents(pool, ~is_labelled, reason)
     if not has_inclusion:
         n_docs = np.bincount(stratum)

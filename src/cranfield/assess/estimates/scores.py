@@ -401,7 +401,9 @@ def _estimate_by_topic(
     [judge] = panel.judges
     judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
     if missing_topics := sorted(human_topics - judge_topics):
-        reason = f"the judge has no label for a topic that people judged{describe_unparsed(judge)}"
+        reason = (
+            f"no label of {judge.name} for a topic that people judged{describe_unparsed(judge)}"
+        )
         raise InputError(f"{reason}; add labels for this topic", topic=missing_topics[0])
     collection = read_runs(runs)
 
@@ -530,6 +532,7 @@ def _estimate_by_document(
 ) -> tuple[DocumentEstimates, Scores, Bools, list[str]]:
     """Estimate scores from sampled documents; return also judge scores, biases and notes."""
     check_additive(measure)
+    [judge] = panel.judges
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})
     judged = set_highest_grade(judge_runs(runs, pool, **options), panel.scale.max_grade)
@@ -542,11 +545,11 @@ def _estimate_by_document(
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one"
         raise PolicyError(f"{reason}; use fixed_topics=True and lambda_=1")
-    notes = _collect_label_notes(judged, measure, panel.judges[0].name)
+    notes = _collect_label_notes(judged, measure, judge.name)
     if labels.n_unlabelled:
         n_unlabelled = inflect(labels.n_unlabelled, "document")
-        remark = describe_unparsed(panel.judges[0])
-        notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0{remark}")
+        remark = describe_unparsed(judge)
+        notes.append(f"{n_unlabelled} without a label of {judge.name} counted as grade 0{remark}")
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
     if not (has_design or labels.is_sampled.all()):
         notes.append(_describe_population(labels, np.unique(judged.documents.judgment).size))

@@ -229,7 +229,7 @@ class Stability(Study):
         return (
             f"{format_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
             f" {row['topics']:,} topics and by all {self.n_topics:,} topics is {row['tau']:.2f} on"
-            f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
+            f" average ({100 * self.confidence:g}% of samples: {row['tau low']:.2f} to"
             f" {row['tau high']:.2f}); the first system is the same in"
             f" {format_percent(row['same first'])} of the samples.{confirmation}",
             f"Sample: {inflect(self.repeats, 'draw')} from one set of topics. Draws overlap; orders"

@@ -76,6 +76,12 @@ class Generalizability(Study):
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
     table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients", "_count_topics")
+    titles: ClassVar[Mapping[str, str]] = {
+        "variance": "Components of the variance of scores",
+        "coefficients": "Generalizability coefficient (relative) and index of dependability"
+        " (absolute) by number of topics",
+        "topics needed": "Numbers of topics needed for a coefficient",
+    }
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **MEASURE_COLUMN,

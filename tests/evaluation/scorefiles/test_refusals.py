@@ -27,6 +27,7 @@ REFUSED = [
     ("s.json", '{"task_name": "x", "scores": {"test": []}}', "got a result of MTEB with means"),
     ("s.csv", "topic,a\nq1,1,2\n", "cells as in the header, got 3 separated by commas"),
     ("s.tsv", '"a"\t"b"\n"q1"\t0.4\t0.5\n', r"got 3 separated by tabs; in R, .*col.names=NA"),
+    ("s.txt", '"a" "b"\n"q1" 0.4 0.5\n', ":1: expected 3 columns .*, got 2; .*R, use write.csv"),
     ("s.csv", "topic,a,a\nq1,1,2\n", "has two columns 'a'"),
     ("s.csv", "topic,a\nq1,1\nq1,2\n", "one row for each topic, got two .topic 'q1'"),
     ("s.csv", "topic\nq1\n", "expected a column of scores, got none"),

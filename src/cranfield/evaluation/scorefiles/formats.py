@@ -98,8 +98,9 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     for row in (widths != width).arg_true()[:1]:
         names = "system, topic, measure" if width == 4 else "measure, topic"
         hint = "" if width == 4 else ", as trec_eval -q or ir_measures --by_query print them"
+        advice = "; to write a table in R, use write.csv" * ('"' in frame["text"][0])
         raise InputError(
-            f"expected {width} columns ({names} and value{hint}), got {widths[row]}",
+            f"expected {width} columns ({names} and value{hint}), got {widths[row]}{advice}",
             line=lines[row],
         )
     *columns, cells = (rows.list.get(k) for k in range(width))

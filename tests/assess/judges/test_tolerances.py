@@ -64,6 +64,8 @@ def test_bias_of_scores_is_a_t_interval_with_bonferroni() -> None:
         expected = stats.ttest_1samp(values, 0).confidence_interval(level)
         assert row["bias"] == pytest.approx(values.mean(), abs=1e-12)
         assert (row["low"], row["high"]) == pytest.approx(expected, abs=1e-12)
+    # The table says what its bounds are.
+    assert f"90% t interval of the bias over topics, simultaneous for {len(RUNS)} " in str(bias)
 
 
 def test_required_topics_are_the_smallest_number() -> None:

@@ -305,6 +305,7 @@ class ScoreBias(TableResult):
     """
 
     name: ClassVar[str] = "score-bias"
+    titles: ClassVar[Mapping[str, str]] = {"score-bias": "Bias of scores by judges"}
     columns: ClassVar[Columns] = {
         "measure": Column("Measure.", key=True),
         "judge": Column("Judge.", key=True),
@@ -325,6 +326,16 @@ class ScoreBias(TableResult):
 
     confidence: float
     notes: tuple[str, ...] = ()
+
+    def tables(self) -> list[Table]:
+        systems = inflect(self.rows["system"].n_unique(), "system")
+        notes = [
+            "bias: mean score by the judge minus that by human labels, negated if lower scores are"
+            " better",
+            f"low, high: {100 * self.confidence:g}% t interval of the bias over topics,"
+            f" simultaneous for {systems} (Bonferroni)",
+        ]
+        return [replace(table, notes=notes) for table in super().tables()]
 
     def heading(self) -> list[str]:
         return [f"bias of scores: {inflect(self.rows.height, 'value')}"]

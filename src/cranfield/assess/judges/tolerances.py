@@ -141,6 +141,7 @@ class Decisions(TableResult):
     """
 
     name: ClassVar[str] = "decisions"
+    titles: ClassVar[Mapping[str, str]] = {"decisions": "Decisions by tolerance"}
     columns: ClassVar[Columns] = {
         "quantity": Column("Quantity that has a tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),

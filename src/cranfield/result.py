@@ -25,7 +25,7 @@ from cranfield.base.text import (
     sanitise,
 )
 from cranfield.base.version import __version__
-from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, tabulate_frame
+from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -345,8 +345,8 @@ class ResultSet:
         The tables to show as text, one of each kind of result; if empty, all tables are shown.
     is_verdict_last
         Whether the conclusion is at the end of the text instead of at its beginning.
-    pvalues
-        Names of the columns of p-values, by table name.
+    columns, titles
+        Declared columns and titles of the data frames, by table name.
     """
 
     heading: Sequence[str]
@@ -356,7 +356,8 @@ class ResultSet:
     verdict: Sequence[str] = ()
     main_tables: Sequence[Table] = ()
     is_verdict_last: bool = False
-    pvalues: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    columns: Mapping[str, Columns] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, format: str, table: str | None = None) -> str:
         """Return the results as text in a format.
@@ -375,8 +376,9 @@ class ResultSet:
         elif table is not None:
             check_table(table, self.frames)
             frame, keys = self.frames[table]
-            pvalues = self.pvalues.get(table, ())
-            tables = [tabulate_frame(frame, table, left=keys, pvalues=pvalues)]
+            declared_columns = self.columns.get(table, {})
+            columns = {name: declared_columns.get(name, Column("")) for name in frame.columns}
+            tables = [make_table(frame, self.titles.get(table, table), columns, keys)]
             results = replace(self, tables=tables, frames={table: (frame, keys)}, main_tables=())
         return WRITERS[format](results)
 
@@ -406,16 +408,17 @@ def combine_results(
 
     heading: list[str] = []
     frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
-    pvalues: dict[str, list[str]] = {}
+    columns: dict[str, Columns] = {}
+    titles: dict[str, str] = {}
     for result in results:
+        titles |= result.titles
         lines = [*result.heading(), *result.format_notes()]
         heading += [line for line in lines if not any(line in text for text in heading)]
         for name, frame in result.frames().items():
             earlier_frames = [frames[name][0]] if name in frames else []
             keys = [key for key in result.get_keys(name) if key in frame.columns]
             frames[name] = pl.concat([*earlier_frames, frame]), keys
-            columns = result.get_columns()[name]
-            pvalues[name] = [column for column in columns if columns[column].is_pvalue]
+            columns[name] = result.get_columns()[name]
     tables: list[Table] = []
     main_tables: list[Table] = []
     for _, group in groupby(results, type):
@@ -442,7 +445,8 @@ def combine_results(
         {**all_facts, **facts},
         verdict,
         main_tables,
-        pvalues=pvalues,
+        columns=columns,
+        titles=titles,
     )
 
 

@@ -360,15 +360,11 @@ def tabulate_frame(
     *,
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
-    pvalues: Collection[str] = (),
 ) -> Table:
     """Format a data frame as a table; `left` names the columns that are aligned to the left."""
     check_list("left", left)
-    check_list("pvalues", pvalues)
     decimals = places if isinstance(places, Mapping) else dict.fromkeys(frame.columns, places)
-    columns = {
-        name: Column("", decimals.get(name, 4), is_pvalue=name in pvalues) for name in frame.columns
-    }
+    columns = {name: Column("", decimals.get(name, 4)) for name in frame.columns}
     return make_table(frame, title, columns, left)
 
 

@@ -82,9 +82,9 @@ def test_text(campaign: Path) -> None:
     assert "leave-one-out test by run: 6 runs, 6 contributing runs, pool depth 4\n" in text
     assert "AP: 6 systems, 12 topics; samples without replacement" in text
     assert "\nSamples of topics compared with all topics; " in text
-    assert "\ntopics needed\n" not in text
+    assert "\nNumbers of topics needed for a coefficient\n" not in text
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
-    assert "\ntopics needed\n" in out
+    assert "\nNumbers of topics needed for a coefficient\n" in out
 
 
 def test_depths_by_default_fit_the_depth_of_the_pool(campaign: Path) -> None:

@@ -120,8 +120,8 @@ class Standing(Result):
             " the test decision."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
-        "raw p": Column("p-value without correction for multiple comparisons."),
-        "p": Column("p-value, corrected for the comparisons of this run."),
+        "raw p": Column("p-value without correction for multiple comparisons.", is_pvalue=True),
+        "p": Column("p-value, corrected for the comparisons of this run.", is_pvalue=True),
         "significant": Column("Whether the two runs are significantly different."),
         "standardised": Column(
             "Mean standardised score of the other run; null for fewer than ten reference runs."

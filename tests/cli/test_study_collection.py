@@ -85,6 +85,9 @@ def test_text(campaign: Path) -> None:
     assert "\nNumbers of topics needed for a coefficient\n" not in text
     out, _ = cranfield(campaign, *START, "--pool-depth", "4", "--table", "all")
     assert "\nNumbers of topics needed for a coefficient\n" in out
+    # A single table has the same title and decimals as among the others.
+    out, _ = cranfield(campaign, *START, "--table", "topics needed")
+    assert "\nNumbers of topics needed for a coefficient\n" in out and "  0.95 " in out
 
 
 def test_depths_by_default_fit_the_depth_of_the_pool(campaign: Path) -> None:

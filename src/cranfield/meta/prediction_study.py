@@ -86,7 +86,7 @@ class Prediction(Study):
     titles: ClassVar[Mapping[str, str]] = {
         "predictors": "Predictors",
         "anova": "Analysis of variance of the scaled absolute rank error (sARE)",
-        "pairs": "Pairs of predictors, by Tukey's HSD",
+        "pairs": "Pairs of predictors, by Tukey's HSD; low, high: simultaneous 95% interval",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "predictors": {

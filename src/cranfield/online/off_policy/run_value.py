@@ -205,7 +205,9 @@ class RankPropensities(TableResult):
 
     def heading(self) -> list[str]:
         pair_text = f", {inflect(self.n_pairs, 'pair')}" if self.n_pairs else ""
-        return [f"{self.method}, {inflect(self.rows['propensity'].count(), 'rank')}{pair_text}"]
+        line = f"{self.method}, {inflect(self.rows['propensity'].count(), 'rank')}{pair_text}"
+        level = f"{100 * self.confidence:g}% confidence interval of each rank, unadjusted"
+        return [line, f"low, high: {level}"] if self.rows["low"].count() else [line]
 
 
 def rank_propensities(

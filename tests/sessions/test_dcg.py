@@ -53,7 +53,11 @@ EXPONENTIAL_33 = 3 * log(3) / log(6) + 3 / log2(3) * log(3) / log(16)
         ("sDCG", "keep", "33", KEPT_33),
         ("sDCG", "first", "54", FIRST_54),
         ("sDCG", "keep", "54", KEPT_54),
-        ("sDCG@10", "first", "54", LIST_1_54),
+        # Each list has ten documents.
+        ("sDCG@10", "first", "54", FIRST_54),
+        ("sDCG@10", "keep", "54", KEPT_54),
+        # Grade 1 at ranks 4 and 5 of the first list; in the third, the second document came before.
+        ("sDCG@5", "keep", "54", 1 / log2(5) + 1 / log2(6) + 1 / (log4(5) * log2(10))),
         ("nsDCG", "first", "33", FIRST_33 / IDEAL_33),
         ("nsDCG", "keep", "33", FIRST_33 / IDEAL_33),
         ("nsDCG", "first", "54", FIRST_54 / IDEAL_54),
@@ -74,7 +78,6 @@ def brute(
     grades: dict[str, int],
     variant: str,
     duplicates: str,
-    cutoff: int | None,
     b: float,
     bq: float,
     new_only: bool = False,
@@ -90,8 +93,6 @@ def brute(
             if again and duplicates == "first":
                 continue
             r, j = r + 1, j + 1
-            if cutoff is not None and r > cutoff:
-                continue
             gain = 0 if again and new_only else max(grades.get(doc, 0), 0)
             total += gain / divisor(variant, q, r, j, b, bq)
     return total
@@ -120,8 +121,10 @@ def test_brute_force(
     bases: tuple[float, float],
 ) -> None:
     lists, grades = world
-    about: dict[str, Any] = {"variant": variant, "b": bases[0], "bq": bases[1], "cutoff": cutoff}
-    plain, normalised = (cf.parse_measure(name)(**about) for name in ("sDCG", "nsDCG"))
+    about: dict[str, Any] = {"variant": variant, "b": bases[0], "bq": bases[1]}
+    plain, normalised = (
+        cf.parse_measure(name)(**about, cutoff=cutoff) for name in ("sDCG", "nsDCG")
+    )
     repeated = normalised(ideal="repeated")
     deep = repeated(depth=4)
     measures = [plain, normalised, repeated, deep]
@@ -135,13 +138,17 @@ def test_brute_force(
         best = sorted(doc for doc in grades[name] if grades[name][doc] > 0)
         best.sort(key=lambda doc: -grades[name][doc])
         filled, left, lengths = best + ["-"] * 6, set[str](), []
-        for docs in lists[name]:
+        # The first documents of each list count, before duplicates are removed.
+        tops = [docs[:cutoff] for docs in lists[name]]
+        for docs in tops:
             lengths.append(sum(duplicates == "keep" or doc not in left for doc in docs))
             left |= set(docs)
-        shown, new = value(lists[name]), value(lists[name], new_only=True)
-        one = value([best])
+        shown, new = value(tops), value(tops, new_only=True)
+        n_queries = max((k for k, length in enumerate(lengths, 1) if length), default=0)
+        one = value([best[: None if cutoff is None else cutoff * n_queries]])
         many = value([filled[:length] for length in lengths], duplicates="keep")
-        four = value([filled[:4] if length else [] for length in lengths], duplicates="keep")
+        depth = min(4, cutoff or 4)
+        four = value([filled[:depth] if length else [] for length in lengths], duplicates="keep")
         for measure, top, bottom in zip(
             measures, (shown, new, shown, shown), (1, one, many, four), strict=True
         ):
@@ -166,6 +173,28 @@ def test_range_of_scores(text: str, top: float) -> None:
     assert bool(ev[text].values[0, 0] > 1.01) is (top == inf)
 
 
+def test_a_session_of_one_query_has_its_ndcg() -> None:
+    lists = {"s": [["a", "b", "c", "d"]], "t": [["d", "c", "a", "e"]]}
+    grades = {"s": {"a": 1, "c": 3, "d": 2, "e": 1}, "t": {"a": 2, "b": 1, "c": 1}}
+    ev = evaluate_sessions(sessions_of(lists), grades, ["nsDCG@3", "nDCG@3", "nsDCG", "nDCG"])
+    for session, ranking in (("nsDCG@3", "nDCG@3"), ("nsDCG", "nDCG")):
+        assert ev[session].values == pytest.approx(ev[ranking].values)
+
+
+def test_a_cutoff_after_duplicates_were_removed_is_refused() -> None:
+    """In b a | a c, the first document of the second list is new if only one of each counts."""
+    sessions, grades = sessions_of({"s": [["b", "a"], ["a", "c"]]}), {"s": {"a": 1}}
+    assert evaluate_sessions(sessions, grades, "sDCG@1")["sDCG@1"].values[0, 0] == pytest.approx(
+        1 / (log4(5) * log2(3))
+    )
+    judged = sessions.concatenate(depth=1).judge(grades)
+    assert cf.score(judged, "sDCG@1")["sDCG@1"].values[0, 0] == pytest.approx(
+        1 / (log4(5) * log2(3))
+    )
+    with pytest.raises(cf.MeasureError, match=r"concatenate\(depth=1\)"):
+        cf.score(sessions.concatenate().judge(grades), "sDCG@1")
+
+
 def test_condensed_lists_move_up() -> None:
     """Of u a | u b with u unjudged, a and b stand at ranks 1 and 2."""
     sessions, grades = sessions_of({"s": [["u", "a"], ["v", "b"]]}), {"s": {"a": 1, "b": 1}}
@@ -174,4 +203,7 @@ def test_condensed_lists_move_up() -> None:
     assert evaluate_sessions(sessions, grades, only)[only].values[0, 0] == pytest.approx(wanted)
     condensed = evaluate_sessions(sessions, grades, "sDCG", unjudged="condensed")
     assert condensed["sDCG"].values[0, 0] == pytest.approx(wanted)
+    # The cutoff of condensed lists counts judged documents.
+    first = evaluate_sessions(sessions, grades, "sDCG(judged_only=True)@1")
+    assert first.to_dict("log").popitem()[1] == pytest.approx(wanted)
     assert condensed.judged.policies.unjudged == "condensed"

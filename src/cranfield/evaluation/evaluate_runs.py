@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from cranfield.base.errors import PolicyError, check_integer
+from cranfield.base.errors import CranfieldWarning, PolicyError, check_integer
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import JudgingOptions, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.collection.shards import Sharding, judge_shards, make_sharding, random_shards
 from cranfield.evaluation.evaluation import Evaluation, note_unused, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
+from cranfield.measures.sessions import SessionGainMeasure
+from cranfield.scores import Scores
 from cranfield.sessions.log import concatenate
 from cranfield.sessions.reading import read_sessions
 
@@ -254,7 +258,8 @@ def evaluate_sessions(
     topics, clicks
         As for :func:`read_sessions`.
     depth, duplicates, until_click
-        How to concatenate lists, as for :func:`concatenate`. `ClickU` depends on clicks only.
+        How to concatenate lists, as for :func:`concatenate`. `ClickU` depends on clicks only; the
+        cutoff of `sDCG` and `nsDCG` is a depth, too.
     policies
         As for :func:`cranfield.judge`, such as `negative`, `unjudged`, `max_grade`, and `lengths`
         (of documents, in characters), but not `exclude`, `grades` and `columns`.
@@ -279,6 +284,25 @@ def evaluate_sessions(
     check_keywords(evaluate_sessions, policies)
     parsed = parse_measures(measures)
     log = read_sessions(sessions, clicks=clicks, topics=topics)
-    lists = concatenate(log, depth=depth, duplicates=duplicates, until_click=until_click)
-    evaluation = score(lists.judge(qrels, **policies), parsed)
-    return replace(evaluation, option_notes=note_unused(parsed, policies))
+
+    def judge_lists(list_depth: int | None) -> JudgedRuns:
+        lists = concatenate(log, depth=list_depth, duplicates=duplicates, until_click=until_click)
+        return lists.judge(qrels, **policies)
+
+    judged = judge_lists(depth)
+    measures_by_depth: dict[int | None, list[Measure]] = {}
+    for measure in parsed:
+        # The cutoff of sDCG and nsDCG is a depth of each list, before duplicates are removed.
+        is_condensed = measure.judged_only or policies.get("unjudged") == "condensed"
+        cuts_lists = isinstance(measure, SessionGainMeasure) and not is_condensed
+        depths = [k for k in (depth, measure.cutoff if cuts_lists else None) if k is not None]
+        measures_by_depth.setdefault(min(depths, default=None), []).append(measure)
+    scores: dict[str, Scores] = {}
+    for list_depth, group in measures_by_depth.items():
+        with warnings.catch_warnings():
+            # The longer lists had the same warnings.
+            warnings.simplefilter("ignore", CranfieldWarning)
+            judged_lists = judged if list_depth == depth else judge_lists(list_depth)
+        scores |= score(judged_lists, group).scores
+    scores = {measure.label: scores[measure.label] for measure in parsed}
+    return Evaluation(scores, judged, option_notes=note_unused(parsed, policies))

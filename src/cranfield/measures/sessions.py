@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -259,6 +259,38 @@ def mask_first_occurrences(rows: Rows) -> NDArray[np.bool_]:
     return is_first
 
 
+def cut_lists(judged: JudgedRuns, cutoff: int, *, is_condensed: bool, name: str) -> JudgedRuns:
+    """Return sessions with the first documents of each list only; documents below move up."""
+
+    def cut() -> JudgedRuns:
+        queries = judged.queries(name)
+        is_kept = queries.gains <= cutoff
+        if is_condensed:
+            lists, list_of_row = split_lists(queries)
+            is_kept = queries.rank - lists.offset[list_of_row] <= cutoff
+        elif judged.side_data.settings.get("duplicates") == "first" and not is_kept.all():
+            # A document that came first below the cutoff may have been removed above it.
+            raise MeasureError(
+                f"{name} requires lists that are cut off before duplicates are removed, as"
+                f" evaluate_sessions and concatenate(depth={cutoff}) do"
+            )
+        kept, ranks = queries.where(is_kept), queries.cumulate_counts(is_kept)
+        # Every retrieved document belongs to a query, so each key has a match.
+        positions = np.searchsorted(queries.keys, judged.documents.keys)
+        positions = positions[is_kept[positions]]
+        documents = judged.documents.where(np.isin(judged.documents.keys, kept.keys))
+        side_data = replace(judged.side_data, queries=replace(kept, rank=ranks[is_kept]))
+        return replace(
+            judged,
+            documents=replace(documents, rank=ranks[positions]),
+            n_retrieved=kept.n_rows,
+            side_data=side_data,
+            views={},
+        )
+
+    return judged.view(("lists", cutoff), cut)
+
+
 class SessionGainMeasure(
     GainMeasure,
     family="sessions",
@@ -268,6 +300,9 @@ class SessionGainMeasure(
 ):
     """Base class of sDCG and nsDCG: sums of gains discounted by rank and query."""
 
+    cutoff: int | None = parameter(
+        None, optional(integer(1)), "number of top documents of each query's list; all by default"
+    )
     b: float = parameter(
         2.0, _BASE, "base of the logarithm of ranks: the patience to continue reading"
     )
@@ -281,6 +316,13 @@ class SessionGainMeasure(
         " ranks in the concatenated list; 'jiang', the same, with ranks in each query's list;"
         " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
+
+    def cut_off(self, judged: JudgedRuns) -> JudgedRuns:
+        view = judged.condense() if self.judged_only else judged
+        if self.cutoff is None:
+            return view
+        is_condensed = self.judged_only or judged.policies.unjudged == "condensed"
+        return cut_lists(view, self.cutoff, is_condensed=is_condensed, name=str(self))
 
     def compute_divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
         """Compute the divisors of gains; `rank` is in the concatenated ranking."""
@@ -332,8 +374,10 @@ class SessionDCG(SessionGainMeasure):
     .. math:: \sum_q \frac{1}{1 + \log_{b_q} q} \sum_j \frac{g_{qj}}{1 + \log_b j},
 
     so that the first documents of a later list may count more than the last ones of an earlier
-    list. A repeated document gains again, unless duplicates were removed when the lists were
-    concatenated. A grade below 0, such as -2 for spam, has no gain unless `gains` lists it.
+    list. With a cutoff k, as in sDCG@10, the first k documents of each list are concatenated
+    (Sakai 2013, section 3.2). A repeated document gains again, unless duplicates were removed when
+    the lists were concatenated. A grade below 0, such as -2 for spam, has no gain unless `gains`
+    lists it.
 
     Examples
     --------
@@ -362,6 +406,8 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     With `ideal='single'` the ideal session is a single list of all documents with a gain, best
     first, and only the first occurrence of a document gains, even if duplicates were not removed.
+    With a cutoff k, the single list has at most k documents for each query of the session, so that
+    a session of one query has the score of nDCG@k.
     With `ideal='repeated'` the ideal session has an ideal list for each query with results; each
     ideal list has the length `depth`, by default that of the query's list. Documents may be
     repeated and gain again.
@@ -396,7 +442,12 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+            ideal = rank_ideal(judged, self.gains)
+            if self.cutoff is not None:
+                lists, _ = split_lists(judged.queries(str(self)))
+                n_queries = np.zeros(judged.shape[0], dtype=np.int64)
+                np.maximum.at(n_queries, lists.cell % judged.shape[0], lists.query)
+                ideal = ideal.where(ideal.rank <= self.cutoff * n_queries[ideal.cell])
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(
                 ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
@@ -410,10 +461,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:
+            depth = min(self.depth, self.cutoff or self.depth)
             list_number = np.arange(length.size) - np.searchsorted(lists.cell, lists.cell)
-            length, offset = np.full_like(length, self.depth), list_number * self.depth
-        if self.cutoff is not None:
-            length = np.clip(self.cutoff - offset, 0, length)
+            length, offset = np.full_like(length, depth), list_number * depth
         topic = lists.cell % judged.shape[0]
         starts = ideal.starts[topic]
         list_index, ideal_row = join_ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))

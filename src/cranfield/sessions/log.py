@@ -339,7 +339,7 @@ class ConcatenatedSessions(Sequence[Run]):
         Sessions whose lists are concatenated.
     rows
         Data frame of the documents in order: `system`, `session` (as indices), `rank` in the
-        concatenated list, `query`, `doc`.
+        concatenated list, `query`, `doc`, `list_rank` in the list of the query.
     n_removed
         Number of documents removed as duplicates.
     n_cut
@@ -456,10 +456,12 @@ class ConcatenatedSessions(Sequence[Run]):
         positions = find_label_positions(self.sessions.names, judged.topics)
         topic = positions[self.rows["session"].to_numpy()]
         cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
-        rank, query = (self.rows[name].to_numpy() for name in ("rank", "query"))
+        columns = (self.rows[name].to_numpy() for name in ("rank", "query", "list_rank"))
+        rank, query, list_rank = columns
         rows = np.flatnonzero(topic >= 0)
         order = rows[np.lexsort((rank[rows], cell[rows]))]
-        return Rows(cell[order], rank[order], query[order], judged.shape)
+        list_ranks = list_rank[order].astype(np.float64)
+        return Rows(cell[order], rank[order], query[order], judged.shape, list_ranks)
 
     def __repr__(self) -> str:
         return (
@@ -526,11 +528,13 @@ def concatenate(
     if depth is not None:
         rows = rows.filter(pl.int_range(pl.len()).over(LIST_KEY) < depth)
     n_rows = rows.height
+    rows = rows.with_columns(list_rank=pl.int_range(1, pl.len() + 1).over(LIST_KEY))
     if duplicates == "first":
         rows = rows.filter(mask_first_occurrences(rows, "system", "session", "doc"))
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = number_rows(cell)
-    ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
+    ranks = pl.Series("rank", rank)
+    ranked = rows.select("system", "session", ranks, "query", "doc", "list_rank")
     settings: dict[str, Any] = {"depth": depth, "duplicates": duplicates}
     settings |= {"until_click": until_click, **sessions.run_settings}
     n_removed, n_cut = n_rows - ranked.height, sessions.results.height - n_rows

@@ -55,7 +55,8 @@ class SideData:
         The runs judged on aspects other than relevance, by name of the aspect.
     queries
         For rankings that are sessions of several queries: a row for each retrieved document, judged
-        or not; `grade` is the number of the query that retrieved the document, from 1.
+        or not; `grade` is the number of the query that retrieved the document, from 1, and `gains`
+        the rank in the list of this query.
     clicks
         Clicks of these sessions; all views share them, as clicks do not depend on the rankings.
     settings

@@ -187,3 +187,18 @@ def test_sessions_that_a_run_does_not_answer() -> None:
     # If the log names current queries, a session without one needs an answer.
     named = replace(log, current_queries=(None, "query"))
     assert named.append_runs(runs).names == ("2",)
+
+
+def test_a_cutoff_without_the_last_list_is_reported() -> None:
+    lists = {"s": [["a", "b", "c"], ["d"]], "t": [["a"], ["b", "c"]], "u": [["a", "b", "c", "d"]]}
+    grades = {name: {"d": 1} for name in lists}
+    measures = ["P@1", "P@2", "RR", "nDCG@2", "sDCG@1"]
+    notes = [
+        note
+        for note in evaluate_sessions(sessions_of(lists), grades, measures).notes
+        if "last query" in note
+    ]
+    assert [note.partition(" concatenated")[0] for note in notes] == [
+        "P@1: in 2 of 2",
+        "P@2 and nDCG@2: in 1 of 2",
+    ]

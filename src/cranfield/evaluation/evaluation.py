@@ -346,6 +346,28 @@ def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
         )
 
 
+def _note_last_lists(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report cutoffs in concatenated lists of sessions that exclude the list of the last query."""
+    queries = judged.side_data.queries
+    if queries is None:
+        return
+    last_lists = queries.where(queries.grade == queries.at(queries.get_lasts(queries.grade, 0)))
+    first_rank = last_lists.get_firsts(last_lists.rank, 0)
+    n_several = int((first_rank > 1).sum())
+    names_by_count: dict[int, list[str]] = {}
+    for name, table in scores.items():
+        measure = table.definition
+        if isinstance(measure, Measure) and measure.cutoff and measure.info.family != "sessions":
+            n_excluded = int((first_rank > measure.cutoff).sum())
+            names_by_count.setdefault(n_excluded, []).append(name)
+    for n_excluded, names in names_by_count.items():
+        if n_excluded:
+            yield (
+                f"{format_names(names, 'measure')}: in {n_excluded} of {n_several} concatenated"
+                " rankings of several lists, the cutoff excludes the list of the last query"
+            )
+
+
 def _note_grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the range of grades of measures that depend on the highest grade."""
     names = [
@@ -524,7 +546,14 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (note_ties, _note_depth, _note_empty_topics, _note_grades, _note_samples)
+        functions = (
+            note_ties,
+            _note_depth,
+            _note_empty_topics,
+            _note_last_lists,
+            _note_grades,
+            _note_samples,
+        )
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:

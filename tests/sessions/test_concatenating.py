@@ -202,3 +202,14 @@ def test_a_cutoff_without_the_last_list_is_reported() -> None:
         "P@1: in 2 of 2",
         "P@2 and nDCG@2: in 1 of 2",
     ]
+
+
+def test_measures_that_do_not_depend_on_the_runs_are_reported() -> None:
+    log = sessions_of({"s": [["a", "b"]]}, clicks={"session": ["s"], "query": [1], "rank": [2]})
+    runs = {"x": {"s": {"c": 2.0, "d": 1.0}}, "y": {"s": {"d": 2.0, "c": 1.0}}}
+    grades, measures = {"s": {"d": 1}}, ["ClickU(length=9)", "sDCG"]
+    for until_click, names in ((False, "ClickU(length=9)"), (True, "ClickU(length=9) and sDCG")):
+        notes = evaluate_sessions(
+            log.append_runs(runs), grades, measures, until_click=until_click
+        ).notes
+        assert f"{names}: all systems have the same scores" in notes

@@ -346,11 +346,20 @@ def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
         )
 
 
-def _note_last_lists(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Report cutoffs in concatenated lists of sessions that exclude the list of the last query."""
+def _note_sessions(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+    """Report measures of sessions that may not depend on the results of the last queries."""
     queries = judged.side_data.queries
     if queries is None:
         return
+    if len(judged.systems) > 1:
+        # Such as measures of clicks, if only the last query's results differ, which have no clicks.
+        names = [
+            name
+            for name, table in scores.items()
+            if np.array_equal(table.values, table.values[:, [0] * len(table.systems)], True)
+        ]
+        if names:
+            yield f"{format_names(names, 'measure')}: all systems have the same scores"
     last_lists = queries.where(queries.grade == queries.at(queries.get_lasts(queries.grade, 0)))
     first_rank = last_lists.get_firsts(last_lists.rank, 0)
     n_several = int((first_rank > 1).sum())
@@ -550,7 +559,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
             note_ties,
             _note_depth,
             _note_empty_topics,
-            _note_last_lists,
+            _note_sessions,
             _note_grades,
             _note_samples,
         )

@@ -61,6 +61,8 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         super().check(inner)
         uses_grades = any(parameter in inner.parameters for parameter in _GRADE_PARAMETERS)
         uses_grades |= getattr(inner, "dwell_by", "") == "grade"
+        has_stops = getattr(inner, "stops", None) is not None
+        uses_grades |= has_stops and getattr(inner, "stopping", "") == "graded"
         if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
                 f"{self.outer_info.name}: {inner} cannot be the inner measure, as it cannot be"

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
@@ -491,8 +492,8 @@ def define(
     Parameters
     ----------
     name
-        A Python identifier that differs, ignoring case, from all names of measures that the library
-        accepts, including those of other programs.
+        A Python identifier, not a keyword, that differs, ignoring case, from all names of measures
+        that the library accepts, including those of other programs.
     function
         Function that takes the judged runs, already cut off and condensed as requested, and returns
         scores of shape (topics, systems).
@@ -507,9 +508,9 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is in use or not an identifier, a name, summary, aggregate or source that is
-        not a string, a function that is not callable, or a range that is not two numbers, the lower
-        one first.
+        For a name that is in use, a keyword or not an identifier, a name, summary, aggregate or
+        source that is not a string, a function that is not callable, or a range that is not two
+        numbers, the lower one first.
     PolicyError
         For bounds of the range that are not numbers, and for an unknown aggregate or scale.
 
@@ -528,10 +529,10 @@ def define(
     if not callable(function):
         raise MeasureError(f"function must be callable, got {type(function).__name__}")
     check_choice("aggregate", aggregate, AGGREGATES)
-    if not name.isidentifier():
+    if not name.isidentifier() or iskeyword(name):
         raise MeasureError(
-            f"{quote(name)} is not a valid name of a measure: use letters, digits and _, and do not"
-            " start with a digit"
+            "the name of a measure must consist of letters, digits and _, not start with a digit,"
+            f" and not be a keyword of Python, got {quote(name)}"
         )
     if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
         raise MeasureError(f"measure {name} already exists")

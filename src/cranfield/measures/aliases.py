@@ -300,9 +300,9 @@ SINGLE_MEASURES: dict[str, str] = {
 }
 """Text forms of names of trec_eval without a parameter."""
 
-CutoffForms = tuple[tuple[str, ...], Callable[[str], float], str]
+CutoffForm = tuple[tuple[str, ...], Callable[[str], float], str]
 
-CUTOFF_FORMS: dict[str, CutoffForms] = {
+CUTOFF_FORMS: dict[str, CutoffForm] = {
     "iprec_at_recall": (_LEVELS, float, "IPrec@{}"),
     "P": (CUTOFFS, int, "P@{}"),
     "recall": (CUTOFFS, int, "R@{}"),
@@ -342,7 +342,7 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
     if text in SINGLE_MEASURES:
         return [SINGLE_MEASURES[text]]
     try:
-        return _translate_parameters(text)
+        return _translate_parametric_name(text)
     except MeasureError:
         raise
     except (ValueError, OverflowError):
@@ -352,7 +352,7 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
         ) from None
 
 
-def _translate_parameters(text: str) -> list[str] | None:
+def _translate_parametric_name(text: str) -> list[str] | None:
     """Return the text forms for a name of trec_eval with cutoffs or other parameters, or None."""
     if text in CUTOFF_FORMS:
         cutoffs, convert, form = CUTOFF_FORMS[text]
@@ -400,7 +400,7 @@ _RECALL_LEVEL_MEASURES = ("IPrec", "AP11")
 
 
 def set_rounding(measure: Measure, compat: str | None) -> Measure:
-    """Set the rounding of levels of recall to that of trec_eval-10, or else of trec_eval-9."""
+    """With `compat`, set the rounding of levels of recall: of trec_eval-10, or else trec_eval-9."""
     if compat and measure.name in _RECALL_LEVEL_MEASURES:
         return measure(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
     return measure

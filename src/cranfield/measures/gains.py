@@ -292,7 +292,7 @@ def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # These gains are above 0 if, and only if, the grade is at least 1.
-        return select_relevant(judged, 1, gains)
+        return select_relevant_rows(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
@@ -302,14 +302,14 @@ def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     return judged.view(("gains", gains), compute)
 
 
-def select_relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+def select_relevant_rows(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
     return judged.view(key, lambda: rows.with_gains(gains.compute_gains(rows.grade)))
 
 
-def rank_ideal(
+def get_ideal_ranking(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
     """Return the ideal ranking of each topic: judged documents of grade >= `rel` with a gain."""

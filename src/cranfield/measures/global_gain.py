@@ -50,7 +50,7 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
+class _GlobalGainMeasure(Wrapper, family=_FAMILY, inputs=("intents",)):
     counts_navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
@@ -204,7 +204,7 @@ def _sum_gains_once(
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
-class GlobalGain(_GlobalGains):
+class GlobalGain(_GlobalGainMeasure):
     """The D-version of a measure.
 
     Examples
@@ -228,7 +228,7 @@ class GlobalGain(_GlobalGains):
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )
-class TypeSensitiveGlobalGain(_GlobalGains):
+class TypeSensitiveGlobalGain(_GlobalGainMeasure):
     """The DIN-version of a measure; the ideal ranking is that of the D-version."""
 
     counts_navigational_once = True

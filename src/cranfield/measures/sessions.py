@@ -15,7 +15,13 @@ from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, divide, join_ranges, number_rows, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, allow_word, check_grade_gains, rank_ideal
+from cranfield.measures.gains import (
+    Gain,
+    GainMeasure,
+    allow_word,
+    check_grade_gains,
+    get_ideal_ranking,
+)
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
@@ -40,7 +46,7 @@ def click_u(
     .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
 
     where :math:`pos` is the number of characters read so far, including the clicked document (Sakai
-    2013, equations (19) and (20) and figure 9). A user may return to higher ranks and to lists of
+    2013, equations (19) and (20) and figure 9). A user may return to ranks above and to lists of
     earlier queries; snippets are not read again.
 
     Parameters
@@ -203,7 +209,7 @@ class ClickU(Measure):
         if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on documents"
+                    f"{self}: {is_unknown.sum():,} of {length.size:,} clicks are on documents"
                     " without a known length; pass lengths of documents, or set one length for"
                     " such documents by ClickU(length=...)"
                 )
@@ -351,7 +357,7 @@ class SessionDCG(SessionGainMeasure):
 
 @measure(
     "nsDCG",
-    summary="Session DCG divided by the session DCG of an ideal session.",
+    summary="Session DCG, by default of first occurrences, divided by that of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
     scale_note="in general not on an interval scale; within a session it is the sum of discounted"
@@ -396,7 +402,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+            ideal = get_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(
                 ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
@@ -406,7 +412,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        ideal = rank_ideal(judged, self.gains)
+        ideal = get_ideal_ranking(judged, self.gains)
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:

@@ -48,9 +48,9 @@ class Wrapper(Measure):
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
         self.check_names(options)
         if not isinstance(inner, (str, Measure)):
-            kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
+            type_name = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(
-                f"{self.outer_info.name}: expected a measure or its text form, got {kind}"
+                f"{self.outer_info.name}: expected a measure or its text form, got {type_name}"
             )
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.data_class is not JudgedRuns:
@@ -95,7 +95,7 @@ class Wrapper(Measure):
 
     @classmethod
     def list_parameter_names(cls) -> list[str]:
-        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
+        """Return the names of the outer parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -215,10 +215,8 @@ class _RiskMeasure(
     def compute_differences(self, judged: JudgedRuns) -> Floats:
         """Compute weighted differences from the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
-            systems = list_some(map(quote, judged.systems), 5)
-            raise MeasureError(
-                f"{self}: unknown baseline {quote(self.baseline)}; expected one of: {systems}"
-            )
+            expected = f"expected one of: {list_some(map(quote, judged.systems), 5)}"
+            raise MeasureError(f"{self}: unknown baseline {quote(self.baseline)}; {expected}")
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
         baseline = np.where(judged.is_scored[:, column], values[:, column], np.nan)

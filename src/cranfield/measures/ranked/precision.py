@@ -18,8 +18,8 @@ from cranfield.measures.gains import (
     Gain,
     GainMeasure,
     find_max_grade,
+    get_ideal_ranking,
     make_gain_check,
-    rank_ideal,
     select_gains,
 )
 
@@ -142,7 +142,7 @@ class GeneralisedRecall(_GainSumMeasure):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains)
+        ideal = get_ideal_ranking(judged, self.gains)
         rows = select_gains(judged, self.gains)
         return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 
@@ -158,7 +158,7 @@ class NormalisedCumulatedGain(_GainSumMeasure):
     """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        ideal = get_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
         rows = select_gains(judged, self.gains)
         return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 

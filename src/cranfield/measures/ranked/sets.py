@@ -96,7 +96,7 @@ class SetRelativePrecision(_OneSizeMeasure):
     ignores_order=True,
 )
 class SetAveragePrecision(CountMeasure):
-    """Average precision if the precision at each relevant document were that of the set."""
+    """AP if the precision at each retrieved relevant document were that of the retrieved set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return divide(n_hits * n_hits, n_retrieved * n_relevant)

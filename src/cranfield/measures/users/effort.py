@@ -39,7 +39,13 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import Page, fill_lengths, join_pages, take_next, weigh_lengths
+from cranfield.measures.users.page import (
+    Page,
+    fill_lengths,
+    join_pages,
+    shift_ranks,
+    weigh_lengths,
+)
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -210,7 +216,7 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.compute_discounts(page)
-        return divide(take_next(discounts), discounts)
+        return divide(shift_ranks(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.n_retrieved.max(initial=0)), 1)
@@ -234,8 +240,6 @@ _NOTE = "in general not on an interval scale: its values are not equally spaced"
 
 
 class _GainTargetModel(UserModel, scale_note=_NOTE):
-    """Base class of models of users with a target gain."""
-
     T: float = parameter(
         1.0,
         GAIN_TARGET,

@@ -180,7 +180,7 @@ class MarkovPrecision(RelevanceMeasure):
             is_all = self.states == "all"
             weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
-                weights = weights + self._weigh(np.zeros(1))
+                weights = weights + self._weigh_distances(np.zeros(1))
             # The stationary probability of a single state is 1.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
@@ -191,7 +191,7 @@ class MarkovPrecision(RelevanceMeasure):
             score = score * divide(hits.n_rows, judged.recall_base(self.rel))
         return score
 
-    def _weigh(self, distance: Floats) -> Floats:
+    def _weigh_distances(self, distance: Floats) -> Floats:
         if self.distance == "inverse":
             return np.asarray(1.0 / (distance + 1.0))
         if self.distance == "log":
@@ -204,7 +204,7 @@ class MarkovPrecision(RelevanceMeasure):
         if self.moves == "local":
             n_above, n_below = np.minimum(n_above, 1), np.minimum(n_below, 1)
         max_length = int(judged.n_retrieved.max(initial=0))
-        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, max_length + 1))))
+        sums = np.append(0.0, np.cumsum(self._weigh_distances(np.arange(1.0, max_length + 1))))
         return np.asarray(sums[n_above] + sums[n_below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
@@ -213,7 +213,9 @@ class MarkovPrecision(RelevanceMeasure):
         max_hits = int(hits.row_numbers.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
             index = np.flatnonzero(hits.row_numbers > step)
-            weight = self._weigh((hits.rank[index] - hits.rank[index - step]).astype(np.float64))
+            weight = self._weigh_distances(
+                (hits.rank[index] - hits.rank[index - step]).astype(np.float64)
+            )
             # Each addition has unique indices, as `+=` requires.
             weights[index] += weight
             weights[index - step] += weight

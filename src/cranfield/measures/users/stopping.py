@@ -40,8 +40,8 @@ from cranfield.measures.gains import (
     Gain,
     check_nonnegative,
     find_highest_gain,
+    get_ideal_ranking,
     has_even_gain_sums,
-    rank_ideal,
     select_gains,
 )
 from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_views
@@ -221,7 +221,7 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        ideal = get_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
         max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
         return divide(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))

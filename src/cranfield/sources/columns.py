@@ -115,8 +115,8 @@ class Columns:
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
-        column = self.cells if has_points else self.get_column
-        return {name: column(k) for name, k in positions.items()}
+        read_column = self.cells if has_points else self.get_column
+        return {name: read_column(k) for name, k in positions.items()}
 
     def get_column(self, k: int) -> Cells:
         """Return the cells of a column; in tables with semicolons, decimal commas become points."""
@@ -422,8 +422,8 @@ def read_record_columns(
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
     if is_plain and not (tuples and len(schema.required_names) <= size <= len(tuples)):
-        records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
-        reason = f"expected {records} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
+        expected = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
+        reason = f"expected {expected} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
         raise make_row_error(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
@@ -554,8 +554,9 @@ def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
     nonempty_names = [str(name) for name in columns.names if name]
     for name in nonempty_names:
         # Equal numbers mean that the header is missing, which `Schema.find_positions` reports.
-        if nonempty_names.count(name) > 1 and not is_number(name):
-            raise InputError(f"has two columns {quote(name)}; remove or rename one", source=source)
+        if (n_columns := nonempty_names.count(name)) > 1 and not is_number(name):
+            reason = f"has {n_columns} columns {quote(name)}; remove or rename all but one"
+            raise InputError(reason, source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -879,9 +880,9 @@ def convert_columns(
         is_text = series.dtype == pl.String
         if is_text and (is_missing_text := series.is_in(missing_texts)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
-            rows = inflect(int(is_missing_text.sum()), "row")
-            values = list_some(map(quote, texts), 3)
-            warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
+            quoted_texts = list_some(map(quote, texts), 3)
+            place = f"in {inflect(int(is_missing_text.sum()), 'row')}"
+            warn(f"{source}: {noun} {quoted_texts} {place} is read as text, not as missing")
         if is_text and column.name not in _TEXT_COLUMNS:
             _warn_of_equal_ids(series, noun, source, column.name == "topic")
         if is_text and column.name in {"doc", "group"}:

@@ -322,16 +322,18 @@ def fold_name(name: object) -> str:
     return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
-_DESCRIPTIVE = frozenset(map(fold_name, DESCRIPTIVE_NAMES.split()))
+_DESCRIPTIVE_WORDS = frozenset(map(fold_name, DESCRIPTIVE_NAMES.split()))
 _DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
 _DECISIVE_ENDS |= dict.fromkeys(("ofimpressions", "adimpressions"), "count")
-_DECISIVE = {fold_name(name): kind for kind, names in DECISIVE.items() for name in names.split()}
+_KIND_BY_NAME = {
+    fold_name(name): kind for kind, names in DECISIVE.items() for name in names.split()
+}
 
 
 def _find_decisive_kind(name: str) -> str:
     """Return the kind of a decisive column; empty for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
-    return _DECISIVE.get(name) or next(ends, "")
+    return _KIND_BY_NAME.get(name) or next(ends, "")
 
 
 @dataclass(frozen=True)
@@ -540,7 +542,7 @@ class Schema:
     @staticmethod
     def is_descriptive(name: object) -> bool:
         """Return True if a column of this name only describes rows."""
-        return fold_name(name) in _DESCRIPTIVE
+        return fold_name(name) in _DESCRIPTIVE_WORDS
 
     @staticmethod
     def may_number_rows(name: object, position: int) -> bool:
@@ -582,7 +584,7 @@ class Schema:
         reported_positions = [
             k
             for k, word in words.items()
-            if k not in synonyms and (word not in _DESCRIPTIVE or word == "id")
+            if k not in synonyms and (word not in _DESCRIPTIVE_WORDS or word == "id")
         ]
         return reported_positions, synonyms, decisive_kinds
 
@@ -617,8 +619,8 @@ class Schema:
         if "\t" in name and any(map(self.find_column, name.split("\t"))):
             return "; a file with tabs between columns requires the suffix .tsv"
         if len(self.lines_as_rows) == len(name.split()):
-            fields = " ".join(self.lines_as_rows)
-            return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
+            layout = " ".join(self.lines_as_rows)
+            return f"; this looks like TREC text ({layout}): use another suffix, or format='trec'"
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
@@ -660,7 +662,7 @@ def make_line_schema(
     read_mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
-    """Return a schema for tables with these columns, and for lines and tuples in their order."""
+    """Return a schema for tables and lines with these columns, and tuples of the required ones."""
     required = tuple(column.name for column in columns if column.is_required)
     split = partial(split_fields, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), split=split)

@@ -434,13 +434,13 @@ def _find_parametric_name(measure: Measure) -> str | None:
     elif measure.name == "Rprec" and parameters["multiple"] is not None:
         default, name = measure(multiple=None), f"Rprec_mult_{parameters['multiple']:.2f}"
     elif measure.name == "Utility":
-        coefficients = ",".join(format_short(parameters[name]) for name in "abcd")
+        coefficients = ",".join(format_short(parameters[letter]) for letter in "abcd")
         default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{coefficients}"
     elif measure.name == "SetF":
         default, name = measure(beta=1), f"set_F_{parameters['beta'] ** 2:g}"
     elif measure.cutoff is not None:
-        names = {form.format(7): name for name, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
-        stem = names.get(str(measure(cutoff=7)))
+        stems = {form.format(7): stem for stem, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
+        stem = stems.get(str(measure(cutoff=7)))
         return stem and f"{stem}_{measure.cutoff}"
     elif isinstance(gains := getattr(parameters.get("gains"), "kind", None), tuple):
         stem = _TREC_NAMES.get(str(measure(gains="linear")))

@@ -80,14 +80,14 @@ class _GlobalGainMeasure(Wrapper, family=_FAMILY, inputs=("intents",)):
         max_gain = None if scale_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scale_gains else gains
         key = (self.counts_navigational_once, rel, gains_key, max_gain)
-        intent_gains: GainFunction
+        compute_intent_gains: GainFunction
         if scale_gains:
-            intent_gains = partial(scale_gains, judged)
+            compute_intent_gains = partial(scale_gains, judged)
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
-            intent_gains = np.ones_like if is_binary else gains.compute_gains
+            compute_intent_gains = np.ones_like if is_binary else gains.compute_gains
         runs, level_gains = judged.view(
-            key, lambda: self._set_global_gains(judged, intent_gains, rel, max_gain)
+            key, lambda: self._set_global_gains(judged, compute_intent_gains, rel, max_gain)
         )
         inner_parameters: dict[str, Any] = {"rel": 1, "gains": level_gains}
         if is_binary or isinstance(getattr(self.inner, "max_grade", None), int):

@@ -89,7 +89,7 @@ class Columns:
         return self.get_cells(schema, positions)
 
     def get_cells(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of columns; in tables with semicolons, decimal commas become points."""
+        """Return the cells of columns; numbers of tables with semicolons as by `read_numbers`."""
         cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
@@ -97,10 +97,9 @@ class Columns:
                 {n: positions[n] for n in kinds if kinds[n].is_numeric}
             )
         for name, kind in kinds.items():
-            column = cells[name]
             is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
-            if is_count and isinstance(next(iter(column), None), str):
-                texts = column if isinstance(column, pl.Series) else _to_texts(column)
+            if is_count and isinstance(next(iter(raw := cells[name]), None), str):
+                texts = raw if isinstance(raw, pl.Series) else _to_texts(raw)
                 if texts.cast(pl.String).str.ends_with(".000").any():
                     warn_of_thousands(_to_texts(texts), self.source)
         return cells
@@ -459,7 +458,7 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     is_other_table = form in TABLE_FORMATS and form not in schema.formats and schema.lines is None
     form = form if form in schema.formats else schema.default_format
     if is_other_table or (not form and schema.lines is None):
-        suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
+        suffixes = [suffix for suffix, word in FORMAT_OF_SUFFIX.items() if word in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
         got = f", got {quote(source.suffix)}" if source.suffix else ""
         reason = f"the suffix does not name a format of {schema.row_noun}; {expected}{got}"

@@ -482,10 +482,11 @@ class Schema:
             # Each column of the table has one meaning only.
             matches = [k for k in column.find_in(names) if k not in positions.values()]
             if len(matches) > 1:
-                pair = " and ".join(quote(names[k]) for k in matches[:2])
+                choices = " and ".join(quote(names[k]) for k in matches)
                 noun = column.noun or column.name
                 advice = self.suggest_selection(column.name)
-                raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
+                reason = f"has {len(matches)} columns for the {noun}: {choices}{advice}"
+                raise InputError(reason, source=source)
             if matches:
                 positions[column.name] = matches[0]
             elif column.is_required:
@@ -496,10 +497,10 @@ class Schema:
         return {col.name: positions[col.name] for col in self.columns if col.name in positions}
 
     def suggest_selection(self, column: str) -> str:
-        """Return advice on a table with two columns of this meaning."""
+        """Return advice on a table with several columns of this meaning."""
         if "columns={" in self.hint:
             return f"; columns={{'{column}': ...}} selects one"
-        return "; remove or rename one"
+        return "; remove or rename all but one"
 
     def is_table(self, data: Mapping[Any, Any]) -> bool:
         """Return True for a mapping of columns that contains the first two required columns."""

@@ -32,8 +32,8 @@ REFUSED = [
     ("s.csv", "topic\nq1\n", "expected a column of scores, got none"),
     ("s.csv", "topic|a\nq1|1\n", ":1: expected columns separated by commas, tabs or semicolons"),
     ("s.csv", "topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
-    ("s.csv", "qid,query_id,a\n1,2,.5\n", "has two columns for the topic: 'qid' and 'query_id'"),
-    ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has two columns for the system: 'run' and 'tag'"),
+    ("s.csv", "qid,query_id,a\n1,2,.5\n", "has 2 columns for the topic: 'qid' and 'query_id'"),
+    ("s.csv", "topic,run,tag,score\n1,a,b,1\n", "has 2 columns for the system: 'run' and 'tag'"),
     (
         "s.csv",
         "system,AP\na,.5\n",

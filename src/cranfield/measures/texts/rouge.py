@@ -226,7 +226,7 @@ def count_skip_overlap(text: Words, reference: Words, gap: int | None) -> Overla
 
 def _yield_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
     """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
-    entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
+    entries = [(k, codes[word]) for k, word in enumerate(words) if word in codes]
     position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
     last_position = np.full(code.size, len(words)) if gap is None else position + 1 + gap
     # The second word of a pair is at the indices from start to end.

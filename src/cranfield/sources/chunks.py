@@ -134,7 +134,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open for reading, decompressed; errors are raised as InputError."""
+        """Open for reading, decompressed; raise an InputError if the file cannot be read."""
         if self.content is not None:
             yield BytesIO(self.content)
             return
@@ -152,7 +152,7 @@ class Source:
 
     @contextmanager
     def open_raw(self) -> Iterator[IO[bytes]]:
-        """Open for reading without decompression; errors are raised as InputError."""
+        """Open without decompression; raise an InputError if the file cannot be read."""
         try:
             if is_url(self.path):
                 with open_url(self.path) as raw:

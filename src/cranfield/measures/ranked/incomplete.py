@@ -193,11 +193,11 @@ class _EstimatedMeasure(
     """Base class of estimates of a measure from a sample of judgments."""
 
 
-def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]:
+def _number_strata(judged: JudgedRuns, name: str) -> tuple[Ints, Floats]:
     """Return the stratum of each judgment, numbered over all topics, and its weight N_s / n_s."""
     judgments = judged.judgments
     # As text, so that labels of any type are comparable.
-    labels = np.asarray(judged.column("stratum", measure_name), str)
+    labels = np.asarray(judged.column("stratum", name), str)
     _, label = np.unique(labels, return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)

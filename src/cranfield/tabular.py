@@ -239,7 +239,7 @@ class Table:
         Parameters
         ----------
         limit
-            Maximum number of rows; a last line reports the number of further rows.
+            As for :meth:`to_text`.
         """
         rows = self.to_cells()
         first_rows = rows[:limit]

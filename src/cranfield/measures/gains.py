@@ -338,11 +338,8 @@ def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple
     return np.where(last_rank > 0, totals[rows] if totals.size else 0.0, 0.0), last_rank
 
 
-MAX_GRADE = parameter(
-    None,
-    optional(integer(1, MAX_EXPONENT)),
-    "highest grade of the scale; by default the highest grade of all judgments",
-)
+_SCALE_DOC = "highest grade of the scale; by default the highest grade of all judgments"
+MAX_GRADE = parameter(None, optional(integer(1, MAX_EXPONENT)), _SCALE_DOC)
 
 
 def allow_word(check: Check, word: str) -> Check:
@@ -362,8 +359,7 @@ def allow_word(check: Check, word: str) -> Check:
 MAX_GRADE_OR_TOPIC = parameter(
     None,
     optional(allow_word(integer(1, MAX_EXPONENT), "topic")),
-    "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
-    " the highest grade of each topic",
+    _SCALE_DOC + "; 'topic': the highest grade of each topic",
 )
 
 

@@ -26,7 +26,7 @@ from cranfield.measures.gains import (
     sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
-from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure
 
 
 class _Bpref(
@@ -109,7 +109,7 @@ class GeometricBinaryPreference(_Bpref):
     parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
     needs="graded or binary judgments",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
     beyond_grades="which documents are judged",
 )

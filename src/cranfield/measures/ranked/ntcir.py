@@ -42,14 +42,15 @@ from cranfield.measures.gains import (
     select_relevant_rows,
     sum_by_topic,
 )
-from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure, find_divisor
 from cranfield.measures.users.stopping import cache_stopping_probabilities
-
-_NOTE = "in general not on an interval scale: its values are not equally spaced"
 
 
 class _BlendedMeasure(
-    RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
+    RelevanceMeasure,
+    family="blended ratio",
+    needs="graded or binary judgments",
+    scale_note=SPACING_NOTE,
 ):
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"

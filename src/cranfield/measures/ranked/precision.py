@@ -25,6 +25,7 @@ from cranfield.measures.gains import (
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
+SPACING_NOTE = "in general not on an interval scale: its values are not equally spaced"
 _BINARY_NOTE = "on an interval scale for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
@@ -321,7 +322,7 @@ _check_betas = make_gain_check(
     range=(0.0, float("inf")),
     family="precision and recall",
     needs="graded or binary judgments",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
 )
 class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).

@@ -6,8 +6,7 @@ of w(i, j) over j, so that no system of equations has to be solved.
 
 Frequencies of moves may also be parameters, such as how often users of a log clicked on rank j
 after rank i (:func:`cranfield.online.click_moves`). As they need not be symmetric, the stationary
-distribution is computed from a system of linear equations. In continuous time the distribution is
-multiplied by the mean dwell time of each rank.
+distribution is computed from a system of linear equations.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, make_gain_check
-from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure
 from cranfield.measures.users.clicks import format_by_rank, look_up_value
 
 _FREQUENCY = number(0, 1e15)
@@ -99,7 +98,7 @@ _check_dwell_times = make_gain_check(
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
 )
 class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.

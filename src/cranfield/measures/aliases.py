@@ -77,7 +77,7 @@ SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
 
 _AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
 _PARAMETERS = r"(?:\((?P<p>.*)\))?"
-_LINEAR = "gains='linear'"
+_LINEAR_GAINS = "gains='linear'"
 
 _NUMBER = r"(?P<x>\d+(?:\.\d+)?)"
 
@@ -102,8 +102,8 @@ _PROGRAM_FORMS: dict[str, Forms] = {
         (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
         (r"RBP", r"RBP(gains='graded', p=0.95)"),
         (rf"RBP{_AT_CUTOFF}", r"RBP(gains='graded', p=0.95)@\g<k>"),
-        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
-        (rf"(?P<name>n?ERR){_AT_CUTOFF}", rf"\g<name>({_LINEAR})@\g<k>"),
+        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR_GAINS})"),
+        (rf"(?P<name>n?ERR){_AT_CUTOFF}", rf"\g<name>({_LINEAR_GAINS})@\g<k>"),
         (rf"AP{_AT_CUTOFF}", r"AP(denominator='min')@\g<k>"),
         (rf"nDCG{_AT_CUTOFF}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
         (rf"MSnDCG{_AT_CUTOFF}", r"nDCG@\g<k>"),

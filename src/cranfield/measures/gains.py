@@ -90,7 +90,7 @@ class Gain:
         return "{" + ", ".join(pairs) + "}"
 
 
-LINEAR = Gain("linear")
+LINEAR_GAIN = Gain("linear")
 
 GradeGains = tuple[tuple[int, float], ...]
 
@@ -208,8 +208,8 @@ check_nonnegative = make_gain_check(
 )
 """Check that all gains are at least 0, for measures that need proportions of the total gain."""
 
-GAINS = parameter(LINEAR, check_grade_gains, GAINS_DOC)
-NONNEGATIVE_GAINS = parameter(LINEAR, check_nonnegative, GAINS_DOC)
+GAINS = parameter(LINEAR_GAIN, check_grade_gains, GAINS_DOC)
+NONNEGATIVE_GAINS = parameter(LINEAR_GAIN, check_nonnegative, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):

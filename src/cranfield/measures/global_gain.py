@@ -20,7 +20,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_ranges, number_rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, Gain, find_max_grade
+from cranfield.measures.gains import LINEAR_GAIN, Gain, find_max_grade
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
@@ -71,10 +71,10 @@ class _GlobalGainMeasure(Wrapper, family=_FAMILY, inputs=("intents",)):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = int(getattr(self.inner, "rel", 1))
-        gains = getattr(self.inner, "gains", LINEAR) or LINEAR
+        gains = getattr(self.inner, "gains", LINEAR_GAIN) or LINEAR_GAIN
         is_binary = gains.kind == "binary"
         if gains.kind == "graded":
-            gains = LINEAR
+            gains = LINEAR_GAIN
         # U scales gains itself, before they are summed over intents.
         scale_gains = getattr(self.inner, "scale_gains", None)
         max_gain = None if scale_gains else self._find_max_gain(judged, gains)

@@ -25,7 +25,7 @@ from cranfield.measures.gains import (
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
-_POSITIVE = number(0, excludes_low=True)
+_POSITIVE_NUMBER = number(0, excludes_low=True)
 
 
 def click_u(
@@ -108,7 +108,7 @@ def click_u(
     proportion_read = check_parameter(
         "click_u", "proportion_read", proportion_read, _PROPORTION, MeasureError
     )
-    limit = check_parameter("click_u", "limit", limit, _POSITIVE, MeasureError)
+    limit = check_parameter("click_u", "limit", limit, _POSITIVE_NUMBER, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     snippet_lengths = snippet * rank
     terms = _discount_clicks(
@@ -195,7 +195,7 @@ class ClickU(Measure):
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
     L: float = parameter(
-        132_000.0, _POSITIVE, "number of characters after which a document has no value"
+        132_000.0, _POSITIVE_NUMBER, "number of characters after which a document has no value"
     )
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 

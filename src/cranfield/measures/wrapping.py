@@ -159,7 +159,7 @@ def wrapper_measure(name: str, **attributes: Any) -> Callable[[W], W]:
 _ROUNDING = 1e-12
 """Differences count as equal if none deviates from the mean difference by more than this fraction
 of the largest absolute difference."""
-_INFINITE = (float("-inf"), float("inf"))
+_INFINITE_RANGE = (float("-inf"), float("inf"))
 
 
 def _check_system(value: Any) -> str:
@@ -193,7 +193,7 @@ def compute_standard_errors(differences: Floats) -> Floats:
 class _RiskMeasure(
     Wrapper,
     family="risk",
-    range=_INFINITE,
+    range=_INFINITE_RANGE,
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
@@ -210,7 +210,7 @@ class _RiskMeasure(
         super()._set(name, value)
 
     def combine_info(self) -> Info:
-        return replace(super().combine_info(), range=_INFINITE)
+        return replace(super().combine_info(), range=_INFINITE_RANGE)
 
     def compute_differences(self, judged: JudgedRuns) -> Floats:
         """Compute weighted differences from the baseline; NaN where the baseline has no score."""

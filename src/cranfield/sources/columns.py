@@ -212,7 +212,7 @@ class Columns:
                 kinds[k] = "event"
             elif has_labels and values & _CHECKS:
                 kinds[k] = "outcome"
-            elif has_labels and values <= _ANSWERS and values & _NOT_ACCEPTED:
+            elif has_labels and values <= _ANSWERS and values & _REJECTIONS:
                 kinds[k] = "answer"
         return kinds
 
@@ -272,8 +272,8 @@ _MAX_EVENTS = 20
 
 _CLICK_EVENTS = {"click", "clicks", "clicked"}
 
-_NOT_ACCEPTED = {"reject", "ignore"}
-_ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
+_REJECTIONS = {"reject", "ignore"}
+_ANSWERS = {"accept", *_REJECTIONS, ""}
 """Answers of Prodigy, which accept or reject the label of a row."""
 
 _CHECKS = {"practice", "attentioncheck", "honeypot"}

@@ -52,7 +52,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, divide
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, check_nonnegative, sum_by_topic
+from cranfield.measures.gains import GAINS_DOC, LINEAR_GAIN, Gain, check_nonnegative, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 EXPOSURE_MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
@@ -168,7 +168,7 @@ class InequityOfAttention(ExposureMeasure):
     FairRankTune 0.0.7 (`IAA`) compares sums of attention and relevance that are not normalised.
     """
 
-    gains: Gain = parameter(LINEAR, check_nonnegative, GAINS_DOC + ", compared with attention")
+    gains: Gain = parameter(LINEAR_GAIN, check_nonnegative, GAINS_DOC + ", compared with attention")
     by: str = parameter(
         "document", choice("document", "group"), "unit of attention: 'document' or 'group'"
     )

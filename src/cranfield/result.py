@@ -284,7 +284,7 @@ class TableResult(Result):
 
 
 def is_fact(value: Any) -> bool:
-    """Return True for text, a number, a Boolean, None, and lists of such values."""
+    """Return True for str, int, float, bool, None, and lists and tuples of such values."""
     if isinstance(value, (tuple, list)):
         return all(map(is_fact, value))
     return value is None or isinstance(value, (str, int, float))
@@ -342,7 +342,7 @@ class ResultSet:
     verdict
         The conclusion of each result that has one.
     main_tables
-        The tables to show as text, one of each kind of result; if empty, all tables are shown.
+        The tables to show as text, usually the first of each kind of result; if empty, all tables.
     is_verdict_last
         Whether the conclusion is at the end of the text instead of at its beginning.
     columns, titles

@@ -47,7 +47,7 @@ class Cell:
     text
         The value as text; it is escaped.
     mark
-        Superscript after the text, such as a dagger or letters; plain text has it after a blank.
+        Superscript, such as a dagger or letters; in plain text it follows the text and a blank.
     bold, underline
         Style of the text; plain text has neither.
     latex, html
@@ -135,15 +135,15 @@ class Table:
     def __post_init__(self) -> None:
         for index, row in enumerate(self.rows, 1):
             if len(row) != len(self.head):
-                cells = inflect(len(self.head), "cell")
-                raise PolicyError(f"row {index}: expected {cells} as in the head, got {len(row)}")
+                expected = f"expected {inflect(len(self.head), 'cell')} as in the head"
+                raise PolicyError(f"row {index}: {expected}, got {len(row)}")
 
     def to_cells(self) -> list[list[Cell]]:
         """Return the rows, with every text converted to a :class:`Cell`."""
         return [[as_cell(value) for value in row] for row in self.rows]
 
     def get_mark_widths(self) -> list[int]:
-        """Return the width of the longest mark (letters after a number) of each column."""
+        """Return the width of the longest mark of each column."""
         rows = self.to_cells()
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 
@@ -164,7 +164,7 @@ class Table:
         notes = [*self.notes, *(f"note: {remark}" for remark in self.remarks)]
         grid = format_grid(replace(self, rows=self.rows[:limit]))
         if limit is not None and len(self.rows) > limit:
-            grid += f"\n… {len(self.rows) - limit:,} more"
+            grid += f"\n… {inflect(len(self.rows) - limit, 'more row')}"
         parts = [sanitise(self.title), grid, "\n".join(sanitise(note) for note in notes)]
         return "\n\n".join(part for part in parts if part)
 
@@ -176,9 +176,9 @@ class Table:
         Parameters
         ----------
         caption
-            Whether to write a `table` environment, with title and notes in its caption; or a text
-            with which the caption starts. By default, a table without a label is written as a
-            `tabular`, with title and notes in comments above it.
+            Whether to write a caption with title and notes, in a `table` environment unless `long`;
+            or a text with which the caption starts. By default only a table with a label has a
+            caption. Without a caption, title and notes are comments above the table.
         label
             LaTeX label of the table, for `\ref`.
         long
@@ -198,18 +198,18 @@ class Table:
             raise PolicyError(
                 f"label must consist of ASCII letters, digits and : . _ / + @ -, got {quote(label)}"
             )
-        # With caption=False there is no environment, even if a label is given.
-        has_environment = bool(caption) or (label is not None and caption is None)
-        notes = [] if has_environment else [self.title, self.typeface_note, *self.notes]
+        # With caption=False there is no caption, even if there is a label.
+        has_caption = bool(caption) or (label is not None and caption is None)
+        notes = [] if has_caption else [self.title, self.typeface_note, *self.notes]
         comments = [f"% {escape_latex(line)}" for line in (*notes, *self.remarks) if line]
         caption_lines: list[str] = []
-        if has_environment:
+        if has_caption:
             caption_lines.append(_make_caption(self, caption if isinstance(caption, str) else None))
             if label is not None:
                 caption_lines.append(rf"\label{{{label}}}")
         if long:
             lines = _format_longtable_lines(self, "".join(caption_lines))
-        elif has_environment:
+        elif has_caption:
             begin = [r"\begin{table}", r"\centering", *caption_lines]
             lines = [*begin, *_format_tabular_lines(self), r"\end{table}"]
         else:
@@ -239,7 +239,7 @@ class Table:
         Parameters
         ----------
         limit
-            Maximum number of rows; a last line reports the number of further rows.
+            As for :meth:`to_text`.
         """
         rows = self.to_cells()
         first_rows = rows[:limit]
@@ -263,7 +263,7 @@ class Table:
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         if len(first_rows) < len(rows):
-            text = f"… and {len(rows) - len(first_rows):,} more"
+            text = f"… and {inflect(len(rows) - len(first_rows), 'more row')}"
             lines.append(
                 f'<tr><td colspan="{len(alignments)}" style="{CELL_STYLE}left">{text}</td></tr>'
             )
@@ -492,7 +492,7 @@ LABEL = re.compile(r"[A-Za-z0-9:._/+@-]+")
 """Pattern of a LaTeX label."""
 
 NEGATIVE_NUMBER = re.compile(r"-[\d.][\d.,]*%?")
-SCIENTIFIC = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
+SCIENTIFIC_NUMBER = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
 def _make_caption(table: Table, title: str | None) -> str:
@@ -576,7 +576,7 @@ def _format_latex_cell(cell: Cell, *, is_number: bool) -> str:
 
 def _format_latex_number(text: str) -> str:
     r"""Return a number in LaTeX, with a minus sign instead of a hyphen, and with powers of ten."""
-    match = SCIENTIFIC.fullmatch(text)
+    match = SCIENTIFIC_NUMBER.fullmatch(text)
     if match is not None:
         bound, digits, exponent = match.groups()
         start = "" if digits == "1" else rf"{digits}\cdot "

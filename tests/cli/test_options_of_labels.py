@@ -506,4 +506,4 @@ def test_two_grades_of_one_record_are_refused(judged: Path, command: str) -> Non
     write(pl.DataFrame([BOTH]), judged / "both.csv")
     write(table([("q1", "a", "w", 1)], ("topic", "doc", "worker", "grade")), judged / "crowd.csv")
     out, err = cranfield(judged, *command.split(), status=2)
-    assert out == "" and "two columns for the grade: 'label' and 'judgment'" in err
+    assert out == "" and "2 columns for the grade: 'label' and 'judgment'" in err

@@ -63,7 +63,7 @@ def test_two_columns_of_one_meaning(schema: Schema) -> None:
                     assert schema.find_positions(names, "t")[column.name] == len(others)
             for name, second in pairwise(group):
                 if fold_name(second) != fold_name(name):
-                    reason = f"two columns for the .*'{name}' and '{second}'"
+                    reason = f"2 columns for the .*'{name}' and '{second}'"
                     refuses(reason, schema.find_positions, [name, *others, second], "t")
             later = [name for names in free[rank + 1 :] for name in names]
             for name, lower in [*product(group[:1], later), *product(group, later[:1])]:

@@ -90,7 +90,7 @@ ROW = '{"qid": "1", "docid": "d", "score": 1}\n'
         ("a.json", "3", None, "an object or an array"),
         ("a.json", "[3]", None, "or tuples (topic, doc, score) as rows of a run, got a number"),
         ("a.json", '[{"d": 1}, 3]', None, "row 2: expected a record as in the first row, got a"),
-        ("a.json", '{"q": {"d": 1, "d": 2}}', None, "'d' occurs twice in an object"),
+        ("a.json", '{"q": {"d": 1, "d": 2}}', None, "'d' is repeated in an object"),
         ("a.jsonl", f"{ROW}\n{ROW}", 3, "document twice in one topic"),
     ],
 )

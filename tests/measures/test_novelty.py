@@ -324,6 +324,14 @@ def test_rbu_of_a_worked_example() -> None:
         value("RBU(max_grade=1)", "abc", RBU_EXAMPLE)
 
 
+def test_rbu_does_not_depend_on_the_highest_grade_of_all_judgments() -> None:
+    qrels = cf.read_qrels(by_subtopic(RBU_EXAMPLE), subtopics=True)
+    run = {"q": {"a": 3, "b": 2, "c": 1}}
+    ev, other = (cf.evaluate(run, qrels, "RBU", max_grade=grade) for grade in (None, 9))
+    assert ev["RBU"].values.tolist() == other["RBU"].values.tolist()
+    assert not any("highest grade" in note for note in ev.notes)
+
+
 @pytest.mark.parametrize("text", ["alpha_nDCG@2", "nERR_IA@2", "nNRBP(beta=0.8)"])
 def test_ranking_that_is_better_than_the_greedy_one(text: str) -> None:
     """Of three documents with four intents each, the greedy ranking starts with the wrong one."""

@@ -210,6 +210,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("D(uM(clicks={0: 0.3, 1: 0.8}))", "cannot be computed from gains that are summed"),
     ("D(CWL(by_grade={0: 0.9}))", "cannot be computed from gains that are summed"),
     ("D(MP(dwell={1: 5}, dwell_by='grade'))", "cannot be computed from gains that are summed"),
+    ("D(NCU(stopping='graded', stops={1: 5}))", "cannot be computed from gains that are summed"),
     ("D(EU(RBP))", "cannot be computed from gains that are summed"),
     ("D(interval(DCG@3))", "cannot be computed from gains that are summed"),
     ("IA(AWRF@3)", "can be split by intent, got AWRF@3"),

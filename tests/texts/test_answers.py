@@ -164,7 +164,7 @@ def test_several_lists_of_a_topic_need_labels_throughout() -> None:
 
 def test_json_with_a_name_twice(tmp_path: Path) -> None:
     (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
-    refuses("'topic' occurs twice in an object", read_nuggets, tmp_path / "n.json")
+    refuses("'topic' is repeated in an object", read_nuggets, tmp_path / "n.json")
     refuses("expected an array of nuggets", read_nuggets, written(tmp_path / "n.json", '{"q": 1}'))
 
 

@@ -143,7 +143,7 @@ def test_citations_need_a_name() -> None:
 def test_names_of_columns_and_line_ends_of_csv(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text("topic,sentence,citation,support,note,note\nq,1,d,full,x,x\n")
-    refuses(r"c\.csv: has two columns 'note'", read_citations, path)
+    refuses(r"c\.csv: has 2 columns 'note'", read_citations, path)
     for end in ("\n", "\r\n", "\r"):
         lines = ["topic,sentence,citation,support", '"q\n1",1,d,full', "q2,1,d,full"]
         path.write_bytes(end.join(lines).replace("\n", end if end == "\r" else "\n").encode())

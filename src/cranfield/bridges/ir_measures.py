@@ -71,7 +71,7 @@ class _CranfieldMeasure(ir_measures.Measure):
 
 
 class _Evaluator(Evaluator):
-    """Scores runs by measures with fixed judgments."""
+    """Computes measures of runs for fixed judgments."""
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self._frame = QrelsConverter(qrels).as_pd_dataframe()
@@ -157,8 +157,8 @@ def _find_definition(measure: Any) -> Measure | None:
 @cache
 def _try_parse(measure: Any) -> Measure | None:
     try:
-        [parsed] = parse_measures([measure])
-        return parsed
+        [definition] = parse_measures([measure])
+        return definition
     except CranfieldError:
         return None
 

@@ -40,10 +40,10 @@ __all__ = [
 _TEXT_MEASURES = {"runid", "relstring"}
 """Measures with text values in trec_eval; their value in pytrec_eval is 0."""
 
-_NEW_IN_10 = {"rbp", "rbp_resid", "unj", "dcg"}
+_NEW_MEASURES = {"rbp", "rbp_resid", "unj", "dcg"}
 """Measures of trec_eval 10 that pytrec_eval does not have."""
 
-supported_measures: set[str] = ({*SINGLE_MEASURES, *CUTOFF_FORMS} - _NEW_IN_10) | _TEXT_MEASURES
+supported_measures: set[str] = ({*SINGLE_MEASURES, *CUTOFF_FORMS} - _NEW_MEASURES) | _TEXT_MEASURES
 """Names of the supported measures, without parameters."""
 
 supported_nicknames: dict[str, set[str]] = {
@@ -83,7 +83,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     >>> parse_run(["1 Q0 d1 1 2.5 mine", "1 Q0 d2 2 2.0 mine"])
     {'1': {'d1': 2.5, 'd2': 2.0}}
     """
-    return _read_nested(f_run, n_columns=6, value_column=4, value_type=float)
+    return _read_nested_values(f_run, n_columns=6, value_column=4, value_type=float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -110,10 +110,10 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     >>> parse_qrel(["1 0 d1 1", "1 0 d2 0"])
     {'1': {'d1': 1, 'd2': 0}}
     """
-    return _read_nested(f_qrel, n_columns=4, value_column=3, value_type=int)
+    return _read_nested_values(f_qrel, n_columns=4, value_column=3, value_type=int)
 
 
-def _read_nested(
+def _read_nested_values(
     lines: Iterable[str], n_columns: int, value_column: int, value_type: Callable[[str], Any]
 ) -> dict[str, dict[str, Any]]:
     """Read values by topic (first column) and document (third column)."""
@@ -162,7 +162,7 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 
 class RelevanceEvaluator:
-    """Scores runs by measures with fixed judgments.
+    """Computes measures of runs for fixed judgments.
 
     Ties, grades below 0 and the rounding of scores and recall levels are those of trec_eval 9,
     which pytrec_eval uses: `compat="trec_eval-9"` of :func:`cranfield.evaluate`.

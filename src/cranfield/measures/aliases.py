@@ -77,7 +77,7 @@ SYNONYMS: dict[str, tuple[str, dict[str, str]]] = {
 
 _AT_CUTOFF = r"@0*(?P<k>[1-9]\d*)"
 _PARAMETERS = r"(?:\((?P<p>.*)\))?"
-_LINEAR = "gains='linear'"
+_LINEAR_GAINS = "gains='linear'"
 
 _NUMBER = r"(?P<x>\d+(?:\.\d+)?)"
 
@@ -102,8 +102,8 @@ _PROGRAM_FORMS: dict[str, Forms] = {
         (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
         (r"RBP", r"RBP(gains='graded', p=0.95)"),
         (rf"RBP{_AT_CUTOFF}", r"RBP(gains='graded', p=0.95)@\g<k>"),
-        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
-        (rf"(?P<name>n?ERR){_AT_CUTOFF}", rf"\g<name>({_LINEAR})@\g<k>"),
+        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR_GAINS})"),
+        (rf"(?P<name>n?ERR){_AT_CUTOFF}", rf"\g<name>({_LINEAR_GAINS})@\g<k>"),
         (rf"AP{_AT_CUTOFF}", r"AP(denominator='min')@\g<k>"),
         (rf"nDCG{_AT_CUTOFF}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
         (rf"MSnDCG{_AT_CUTOFF}", r"nDCG@\g<k>"),
@@ -300,9 +300,9 @@ SINGLE_MEASURES: dict[str, str] = {
 }
 """Text forms of names of trec_eval without a parameter."""
 
-CutoffForms = tuple[tuple[str, ...], Callable[[str], float], str]
+CutoffForm = tuple[tuple[str, ...], Callable[[str], float], str]
 
-CUTOFF_FORMS: dict[str, CutoffForms] = {
+CUTOFF_FORMS: dict[str, CutoffForm] = {
     "iprec_at_recall": (_LEVELS, float, "IPrec@{}"),
     "P": (CUTOFFS, int, "P@{}"),
     "recall": (CUTOFFS, int, "R@{}"),
@@ -342,7 +342,7 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
     if text in SINGLE_MEASURES:
         return [SINGLE_MEASURES[text]]
     try:
-        return _translate_parameters(text)
+        return _translate_parametric_name(text)
     except MeasureError:
         raise
     except (ValueError, OverflowError):
@@ -352,7 +352,7 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
         ) from None
 
 
-def _translate_parameters(text: str) -> list[str] | None:
+def _translate_parametric_name(text: str) -> list[str] | None:
     """Return the text forms for a name of trec_eval with cutoffs or other parameters, or None."""
     if text in CUTOFF_FORMS:
         cutoffs, convert, form = CUTOFF_FORMS[text]
@@ -400,7 +400,7 @@ _RECALL_LEVEL_MEASURES = ("IPrec", "AP11")
 
 
 def set_rounding(measure: Measure, compat: str | None) -> Measure:
-    """Set the rounding of levels of recall to that of trec_eval-10, or else of trec_eval-9."""
+    """With `compat`, set the rounding of levels of recall: of trec_eval-10, or else trec_eval-9."""
     if compat and measure.name in _RECALL_LEVEL_MEASURES:
         return measure(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
     return measure
@@ -434,13 +434,13 @@ def _find_parametric_name(measure: Measure) -> str | None:
     elif measure.name == "Rprec" and parameters["multiple"] is not None:
         default, name = measure(multiple=None), f"Rprec_mult_{parameters['multiple']:.2f}"
     elif measure.name == "Utility":
-        coefficients = ",".join(format_short(parameters[name]) for name in "abcd")
+        coefficients = ",".join(format_short(parameters[letter]) for letter in "abcd")
         default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{coefficients}"
     elif measure.name == "SetF":
         default, name = measure(beta=1), f"set_F_{parameters['beta'] ** 2:g}"
     elif measure.cutoff is not None:
-        names = {form.format(7): name for name, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
-        stem = names.get(str(measure(cutoff=7)))
+        stems = {form.format(7): stem for stem, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
+        stem = stems.get(str(measure(cutoff=7)))
         return stem and f"{stem}_{measure.cutoff}"
     elif isinstance(gains := getattr(parameters.get("gains"), "kind", None), tuple):
         stem = _TREC_NAMES.get(str(measure(gains="linear")))

@@ -31,7 +31,7 @@ class Info:
     summary
         One sentence on the quantity that the measure computes.
     formula
-        In LaTeX, in the notation of the field: RB recall base, k cutoff, r rank, g gain, g* gain in
+        LaTeX, in the notation of the field: RB recall base, k cutoff, r rank, g gain, g* gain in
         the ideal ranking; A is the set of relevant documents and B the set of retrieved documents.
     source
         The works that introduced the measure, by authors and year, separated by semicolons.
@@ -202,8 +202,8 @@ class Measure(Spec):
     def _compute_score_range(self) -> tuple[float, float]:
         """Return bounds of the scores, which depend on parameters such as gains below 0."""
         low, high = self.info.range
-        pairs = getattr(getattr(self, "gains", None), "kind", None)
-        has_losses = isinstance(pairs, tuple) and any(gain < 0 for _, gain in pairs)
+        kind = getattr(getattr(self, "gains", None), "kind", None)
+        has_losses = isinstance(kind, tuple) and any(gain < 0 for _, gain in kind)
         return (float("-inf") if has_losses else low), high
 
     @classmethod

@@ -90,7 +90,7 @@ class Gain:
         return "{" + ", ".join(pairs) + "}"
 
 
-LINEAR = Gain("linear")
+LINEAR_GAIN = Gain("linear")
 
 GradeGains = tuple[tuple[int, float], ...]
 
@@ -208,8 +208,8 @@ check_nonnegative = make_gain_check(
 )
 """Check that all gains are at least 0, for measures that need proportions of the total gain."""
 
-GAINS = parameter(LINEAR, check_grade_gains, GAINS_DOC)
-NONNEGATIVE_GAINS = parameter(LINEAR, check_nonnegative, GAINS_DOC)
+GAINS = parameter(LINEAR_GAIN, check_grade_gains, GAINS_DOC)
+NONNEGATIVE_GAINS = parameter(LINEAR_GAIN, check_nonnegative, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):
@@ -292,7 +292,7 @@ def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # These gains are above 0 if, and only if, the grade is at least 1.
-        return select_relevant(judged, 1, gains)
+        return select_relevant_rows(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
@@ -302,14 +302,14 @@ def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     return judged.view(("gains", gains), compute)
 
 
-def select_relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+def select_relevant_rows(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
     return judged.view(key, lambda: rows.with_gains(gains.compute_gains(rows.grade)))
 
 
-def rank_ideal(
+def get_ideal_ranking(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
     """Return the ideal ranking of each topic: judged documents of grade >= `rel` with a gain."""
@@ -338,11 +338,8 @@ def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple
     return np.where(last_rank > 0, totals[rows] if totals.size else 0.0, 0.0), last_rank
 
 
-MAX_GRADE = parameter(
-    None,
-    optional(integer(1, MAX_EXPONENT)),
-    "highest grade of the scale; by default the highest grade of all judgments",
-)
+_SCALE_DOC = "highest grade of the scale; by default the highest grade of all judgments"
+MAX_GRADE = parameter(None, optional(integer(1, MAX_EXPONENT)), _SCALE_DOC)
 
 
 def allow_word(check: Check, word: str) -> Check:
@@ -362,8 +359,7 @@ def allow_word(check: Check, word: str) -> Check:
 MAX_GRADE_OR_TOPIC = parameter(
     None,
     optional(allow_word(integer(1, MAX_EXPONENT), "topic")),
-    "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
-    " the highest grade of each topic",
+    _SCALE_DOC + "; 'topic': the highest grade of each topic",
 )
 
 

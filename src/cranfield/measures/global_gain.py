@@ -20,7 +20,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_ranges, number_rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, Gain, find_max_grade
+from cranfield.measures.gains import LINEAR_GAIN, Gain, find_max_grade
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
@@ -50,7 +50,7 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
+class _GlobalGainMeasure(Wrapper, family=_FAMILY, inputs=("intents",)):
     counts_navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
@@ -61,6 +61,8 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         super().check(inner)
         uses_grades = any(parameter in inner.parameters for parameter in _GRADE_PARAMETERS)
         uses_grades |= getattr(inner, "dwell_by", "") == "grade"
+        has_stops = getattr(inner, "stops", None) is not None
+        uses_grades |= has_stops and getattr(inner, "stopping", "") == "graded"
         if uses_grades or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
                 f"{self.outer_info.name}: {inner} cannot be the inner measure, as it cannot be"
@@ -69,23 +71,23 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rel = int(getattr(self.inner, "rel", 1))
-        gains = getattr(self.inner, "gains", LINEAR) or LINEAR
+        gains = getattr(self.inner, "gains", LINEAR_GAIN) or LINEAR_GAIN
         is_binary = gains.kind == "binary"
         if gains.kind == "graded":
-            gains = LINEAR
+            gains = LINEAR_GAIN
         # U scales gains itself, before they are summed over intents.
         scale_gains = getattr(self.inner, "scale_gains", None)
         max_gain = None if scale_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scale_gains else gains
         key = (self.counts_navigational_once, rel, gains_key, max_gain)
-        intent_gains: GainFunction
+        compute_intent_gains: GainFunction
         if scale_gains:
-            intent_gains = partial(scale_gains, judged)
+            compute_intent_gains = partial(scale_gains, judged)
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
-            intent_gains = np.ones_like if is_binary else gains.compute_gains
+            compute_intent_gains = np.ones_like if is_binary else gains.compute_gains
         runs, level_gains = judged.view(
-            key, lambda: self._set_global_gains(judged, intent_gains, rel, max_gain)
+            key, lambda: self._set_global_gains(judged, compute_intent_gains, rel, max_gain)
         )
         inner_parameters: dict[str, Any] = {"rel": 1, "gains": level_gains}
         if is_binary or isinstance(getattr(self.inner, "max_grade", None), int):
@@ -202,7 +204,7 @@ def _sum_gains_once(
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
-class GlobalGain(_GlobalGains):
+class GlobalGain(_GlobalGainMeasure):
     """The D-version of a measure.
 
     Examples
@@ -226,7 +228,7 @@ class GlobalGain(_GlobalGains):
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )
-class TypeSensitiveGlobalGain(_GlobalGains):
+class TypeSensitiveGlobalGain(_GlobalGainMeasure):
     """The DIN-version of a measure; the ideal ranking is that of the D-version."""
 
     counts_navigational_once = True

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any, ClassVar
 from warnings import catch_warnings, simplefilter
 
@@ -118,9 +119,9 @@ def parse_measures(
         One or several text forms. Measure objects are accepted, and measures of
         ir_measures are parsed from their text.
     compat
-        Program whose names are accepted: a version of trec_eval, with its rounding, or `ndeval`,
-        `gdeval`, `ntcireval` or `cwl`, with the names that they print. Names of `ntcireval` may be
-        followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
+        Program whose names are accepted, too: a version of trec_eval, with its rounding, or
+        `ndeval`, `gdeval`, `ntcireval` or `cwl`, with the names that they print. Names of
+        `ntcireval` may be followed by the gains of grades 1, 2, ..., as in `ntcireval -g 1:2:3`.
     rel
         The lowest relevant grade, for measures that have this parameter and whose text does not
         set it: `AP(rel=1)` is not changed.
@@ -149,12 +150,12 @@ def parse_measures(
             continue
         if type(text).__module__.partition(".")[0] == "ir_measures":
             # The text of a measure of ir_measures may be rewritten, so it is not a label.
-            all_names, parse = rewrite_ir_measures(str(text)), _parse_with_program
+            full_text, parse = rewrite_ir_measures(str(text)), _parse_with_program
         elif isinstance(text, str):
-            all_names, parse = text.strip(), _parse_with_label
+            full_text, parse = text.strip(), _parse_with_label
         else:
             raise MeasureError(f"expected a measure or its text form, got {type(text).__name__}")
-        for name in _split_measures(all_names):
+        for name in _split_measures(full_text):
             group = [_set_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
                 label = quote(first_texts[group[0]])
@@ -356,8 +357,8 @@ def _build_call(
         measure = measure_class(_build_measure(arguments[0], text), **parameters)
         return measure
     if arguments:
-        names = ", ".join(key for key in measure_class.parameters if key != "cutoff")
-        hint = f"; parameters of {name}: {names}" if names else ""
+        names = [key for key in measure_class.parameters if key != "cutoff"]
+        hint = f"; parameters of {name}: {', '.join(names)}" if names else ""
         raise MeasureError(f"{quote(text)}: parameters must be written as name=value{hint}")
     for key in parameters:
         if key in presets:
@@ -383,8 +384,8 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
         [(form, parameters)] = matches.items()
         return _find_form_class(form), parameters
     if matches:
-        choices = " or ".join(sorted(matches))
-        raise MeasureError(f"{quote(name)} is ambiguous: {choices}; write it in the exact case")
+        problem = f"is ambiguous: {' or '.join(sorted(matches))}"
+        raise MeasureError(f"{quote(name)} {problem}; write it in the exact case")
     raise MeasureError(f"unknown measure {quote(name)}{_suggest_names(name)}")
 
 
@@ -491,8 +492,8 @@ def define(
     Parameters
     ----------
     name
-        A Python identifier that differs, ignoring case, from all names of measures that the library
-        accepts, including those of other programs.
+        A Python identifier, not a keyword, that differs, ignoring case, from all names of measures
+        that the library accepts, including those of other programs.
     function
         Function that takes the judged runs, already cut off and condensed as requested, and returns
         scores of shape (topics, systems).
@@ -507,9 +508,9 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is in use or not an identifier, a name, summary, aggregate or source that is
-        not a string, a function that is not callable, or a range that is not two numbers, the lower
-        one first.
+        For a name that is in use, a keyword or not an identifier, a name, summary, aggregate or
+        source that is not a string, a function that is not callable, or a range that is not two
+        numbers, the lower one first.
     PolicyError
         For bounds of the range that are not numbers, and for an unknown aggregate or scale.
 
@@ -528,10 +529,10 @@ def define(
     if not callable(function):
         raise MeasureError(f"function must be callable, got {type(function).__name__}")
     check_choice("aggregate", aggregate, AGGREGATES)
-    if not name.isidentifier():
+    if not name.isidentifier() or iskeyword(name):
         raise MeasureError(
-            f"{quote(name)} is not a valid name of a measure: use letters, digits and _, and do not"
-            " start with a digit"
+            "the name of a measure must consist of letters, digits and _, not start with a digit,"
+            f" and not be a keyword of Python, got {quote(name)}"
         )
     if _find_forms(name.lower()) or _is_measure(name) or _is_measure(f"{name}@10"):
         raise MeasureError(f"measure {name} already exists")

@@ -484,6 +484,8 @@ class RankBiasedUtility(Measure):
         "highest grade of the scale; by default the highest grade of each intent of the topic",
     )
 
+    uses_highest_grade = False
+
     def values(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), 1)
         (n_topics, n_systems), n_intents = judged.shape, intents.exists.shape[1]

@@ -15,11 +15,17 @@ from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, divide, join_ranges, number_rows, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, allow_word, check_grade_gains, rank_ideal
+from cranfield.measures.gains import (
+    Gain,
+    GainMeasure,
+    allow_word,
+    check_grade_gains,
+    get_ideal_ranking,
+)
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
-_POSITIVE = number(0, excludes_low=True)
+_POSITIVE_NUMBER = number(0, excludes_low=True)
 
 
 def click_u(
@@ -40,7 +46,7 @@ def click_u(
     .. math:: g \, \max\left(0, 1 - \frac{pos}{L}\right),
 
     where :math:`pos` is the number of characters read so far, including the clicked document (Sakai
-    2013, equations (19) and (20) and figure 9). A user may return to higher ranks and to lists of
+    2013, equations (19) and (20) and figure 9). A user may return to ranks above and to lists of
     earlier queries; snippets are not read again.
 
     Parameters
@@ -102,7 +108,7 @@ def click_u(
     proportion_read = check_parameter(
         "click_u", "proportion_read", proportion_read, _PROPORTION, MeasureError
     )
-    limit = check_parameter("click_u", "limit", limit, _POSITIVE, MeasureError)
+    limit = check_parameter("click_u", "limit", limit, _POSITIVE_NUMBER, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     snippet_lengths = snippet * rank
     terms = _discount_clicks(
@@ -189,7 +195,7 @@ class ClickU(Measure):
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
     L: float = parameter(
-        132_000.0, _POSITIVE, "number of characters after which a document has no value"
+        132_000.0, _POSITIVE_NUMBER, "number of characters after which a document has no value"
     )
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
@@ -203,7 +209,7 @@ class ClickU(Measure):
         if is_unknown.any():
             if self.length is None:
                 raise MeasureError(
-                    f"{self}: {int(is_unknown.sum())} of {length.size} clicks are on documents"
+                    f"{self}: {is_unknown.sum():,} of {length.size:,} clicks are on documents"
                     " without a known length; pass lengths of documents, or set one length for"
                     " such documents by ClickU(length=...)"
                 )
@@ -395,7 +401,7 @@ class SessionDCG(SessionGainMeasure):
 
 @measure(
     "nsDCG",
-    summary="Session DCG divided by the session DCG of an ideal session.",
+    summary="Session DCG, by default of first occurrences, divided by that of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
     scale_note="in general not on an interval scale; within a session it is the sum of discounted"
@@ -442,7 +448,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = rank_ideal(judged, self.gains)
+            ideal = get_ideal_ranking(judged, self.gains)
             if self.cutoff is not None:
                 lists, _ = split_lists(judged.queries(str(self)))
                 n_queries = np.zeros(judged.shape[0], dtype=np.int64)
@@ -457,7 +463,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        ideal = rank_ideal(judged, self.gains)
+        ideal = get_ideal_ranking(judged, self.gains)
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:

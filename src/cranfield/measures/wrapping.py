@@ -48,9 +48,9 @@ class Wrapper(Measure):
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
         self.check_names(options)
         if not isinstance(inner, (str, Measure)):
-            kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
+            type_name = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(
-                f"{self.outer_info.name}: expected a measure or its text form, got {kind}"
+                f"{self.outer_info.name}: expected a measure or its text form, got {type_name}"
             )
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.data_class is not JudgedRuns:
@@ -95,7 +95,7 @@ class Wrapper(Measure):
 
     @classmethod
     def list_parameter_names(cls) -> list[str]:
-        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
+        """Return the names of the outer parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -159,7 +159,7 @@ def wrapper_measure(name: str, **attributes: Any) -> Callable[[W], W]:
 _ROUNDING = 1e-12
 """Differences count as equal if none deviates from the mean difference by more than this fraction
 of the largest absolute difference."""
-_INFINITE = (float("-inf"), float("inf"))
+_INFINITE_RANGE = (float("-inf"), float("inf"))
 
 
 def _check_system(value: Any) -> str:
@@ -193,7 +193,7 @@ def compute_standard_errors(differences: Floats) -> Floats:
 class _RiskMeasure(
     Wrapper,
     family="risk",
-    range=_INFINITE,
+    range=_INFINITE_RANGE,
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
@@ -210,15 +210,13 @@ class _RiskMeasure(
         super()._set(name, value)
 
     def combine_info(self) -> Info:
-        return replace(super().combine_info(), range=_INFINITE)
+        return replace(super().combine_info(), range=_INFINITE_RANGE)
 
     def compute_differences(self, judged: JudgedRuns) -> Floats:
         """Compute weighted differences from the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
-            systems = list_some(map(quote, judged.systems), 5)
-            raise MeasureError(
-                f"{self}: unknown baseline {quote(self.baseline)}; expected one of: {systems}"
-            )
+            expected = f"expected one of: {list_some(map(quote, judged.systems), 5)}"
+            raise MeasureError(f"{self}: unknown baseline {quote(self.baseline)}; {expected}")
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
         baseline = np.where(judged.is_scored[:, column], values[:, column], np.nan)

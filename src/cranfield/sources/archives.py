@@ -283,9 +283,9 @@ def _call_fsspec(url: str, function: Callable[[], T]) -> T:
 
 _TAR_MAGIC_OFFSET = 257
 _MAX_NAMES = 3  # maximum number of file names in a message about an archive
-_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive whose data are skipped
+_MAX_SKIPPED_BYTES = 1 << 24  # maximum size of a file in a tar archive whose data are skipped
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
-_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_SKIPPABLE_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """Magic number of a skippable frame of Zstandard, which may precede any frame."""
 
 DAMAGE_ERRORS = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
@@ -319,7 +319,7 @@ def _find_decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
         import lzma
 
         return lambda raw: _decompress_streams(raw, lzma.LZMADecompressor)
-    is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
+    is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE_FRAME.match(head) is not None
     return _import_zstd().ZstdFile if is_zstd else None
 
 
@@ -348,7 +348,7 @@ def identify_archive(stream: IO[bytes]) -> tuple[str, list[str]]:
                 for file in files:
                     if file.isfile():
                         names.append(file.name)
-                    if len(names) > _MAX_NAMES or file.size > _MAX_SKIPPED:
+                    if len(names) > _MAX_NAMES or file.size > _MAX_SKIPPED_BYTES:
                         break
     return kind, names[: _MAX_NAMES + 1]
 

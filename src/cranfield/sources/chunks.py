@@ -134,7 +134,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open for reading, decompressed; errors are raised as InputError."""
+        """Open for reading, decompressed; raise an InputError if the file cannot be read."""
         if self.content is not None:
             yield BytesIO(self.content)
             return
@@ -144,14 +144,15 @@ class Source:
             if kind == "workbook":
                 raise InputError(f"is a spreadsheet workbook; {SAVE_WORKBOOK}", source=self.name)
             if kind:
-                files = f" ({list_some(map(quote, names), 3)})" if names else ""
+                archive = f"a {kind} archive of files"
+                archive += f" ({list_some(map(quote, names), 3)})" if names else ""
                 advice = "extract it, and pass the folder or its files"
-                raise InputError(f"is a {kind} archive of files{files}; {advice}", source=self.name)
+                raise InputError(f"is {archive}; {advice}", source=self.name)
             yield stream
 
     @contextmanager
     def open_raw(self) -> Iterator[IO[bytes]]:
-        """Open for reading without decompression; errors are raised as InputError."""
+        """Open without decompression; raise an InputError if the file cannot be read."""
         try:
             if is_url(self.path):
                 with open_url(self.path) as raw:
@@ -190,7 +191,7 @@ class Source:
             check_beginning(content)
             if len(content) == max_bytes:
                 has_lines = self.suffix in {".csv", ".tsv", ".jsonl", ".ndjson"}
-                content = _read_remaining(content, stream) if has_lines else content + stream.read()
+                content = _read_tail(content, stream) if has_lines else content + stream.read()
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
@@ -271,7 +272,7 @@ def _extend_to_line_end(stream: IO[bytes], size: int, max_size: int) -> int:
     return size + len(end_of_line) if end_of_line.endswith(b"\n") else size
 
 
-def _read_remaining(head: bytes, stream: IO[bytes]) -> bytes:
+def _read_tail(head: bytes, stream: IO[bytes]) -> bytes:
     """Return the head with the remaining content; refuse a line beyond the limit."""
     content, line_size, data = bytearray(), 0, head
     while data:

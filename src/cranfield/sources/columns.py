@@ -89,7 +89,7 @@ class Columns:
         return self.get_cells(schema, positions)
 
     def get_cells(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of columns; in tables with semicolons, decimal commas become points."""
+        """Return the cells of columns; numbers of tables with semicolons as by `read_numbers`."""
         cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
@@ -97,10 +97,9 @@ class Columns:
                 {n: positions[n] for n in kinds if kinds[n].is_numeric}
             )
         for name, kind in kinds.items():
-            column = cells[name]
             is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
-            if is_count and isinstance(next(iter(column), None), str):
-                texts = column if isinstance(column, pl.Series) else _to_texts(column)
+            if is_count and isinstance(next(iter(raw := cells[name]), None), str):
+                texts = raw if isinstance(raw, pl.Series) else _to_texts(raw)
                 if texts.cast(pl.String).str.ends_with(".000").any():
                     warn_of_thousands(_to_texts(texts), self.source)
         return cells
@@ -115,8 +114,8 @@ class Columns:
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
-        column = self.cells if has_points else self.get_column
-        return {name: column(k) for name, k in positions.items()}
+        read_column = self.cells if has_points else self.get_column
+        return {name: read_column(k) for name, k in positions.items()}
 
     def get_column(self, k: int) -> Cells:
         """Return the cells of a column; in tables with semicolons, decimal commas become points."""
@@ -213,7 +212,7 @@ class Columns:
                 kinds[k] = "event"
             elif has_labels and values & _CHECKS:
                 kinds[k] = "outcome"
-            elif has_labels and values <= _ANSWERS and values & _NOT_ACCEPTED:
+            elif has_labels and values <= _ANSWERS and values & _REJECTIONS:
                 kinds[k] = "answer"
         return kinds
 
@@ -273,8 +272,8 @@ _MAX_EVENTS = 20
 
 _CLICK_EVENTS = {"click", "clicks", "clicked"}
 
-_NOT_ACCEPTED = {"reject", "ignore"}
-_ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
+_REJECTIONS = {"reject", "ignore"}
+_ANSWERS = {"accept", *_REJECTIONS, ""}
 """Answers of Prodigy, which accept or reject the label of a row."""
 
 _CHECKS = {"practice", "attentioncheck", "honeypot"}
@@ -422,8 +421,8 @@ def read_record_columns(
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
     if is_plain and not (tuples and len(schema.required_names) <= size <= len(tuples)):
-        records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
-        reason = f"expected {records} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
+        expected = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
+        reason = f"expected {expected} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
         raise make_row_error(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
@@ -459,7 +458,7 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
     is_other_table = form in TABLE_FORMATS and form not in schema.formats and schema.lines is None
     form = form if form in schema.formats else schema.default_format
     if is_other_table or (not form and schema.lines is None):
-        suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
+        suffixes = [suffix for suffix, word in FORMAT_OF_SUFFIX.items() if word in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
         got = f", got {quote(source.suffix)}" if source.suffix else ""
         reason = f"the suffix does not name a format of {schema.row_noun}; {expected}{got}"
@@ -554,8 +553,9 @@ def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
     nonempty_names = [str(name) for name in columns.names if name]
     for name in nonempty_names:
         # Equal numbers mean that the header is missing, which `Schema.find_positions` reports.
-        if nonempty_names.count(name) > 1 and not is_number(name):
-            raise InputError(f"has two columns {quote(name)}; remove or rename one", source=source)
+        if (n_columns := nonempty_names.count(name)) > 1 and not is_number(name):
+            reason = f"has {n_columns} columns {quote(name)}; remove or rename all but one"
+            raise InputError(reason, source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -879,9 +879,9 @@ def convert_columns(
         is_text = series.dtype == pl.String
         if is_text and (is_missing_text := series.is_in(missing_texts)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
-            rows = inflect(int(is_missing_text.sum()), "row")
-            values = list_some(map(quote, texts), 3)
-            warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
+            quoted_texts = list_some(map(quote, texts), 3)
+            place = f"in {inflect(int(is_missing_text.sum()), 'row')}"
+            warn(f"{source}: {noun} {quoted_texts} {place} is read as text, not as missing")
         if is_text and column.name not in _TEXT_COLUMNS:
             _warn_of_equal_ids(series, noun, source, column.name == "topic")
         if is_text and column.name in {"doc", "group"}:

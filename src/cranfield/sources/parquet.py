@@ -68,10 +68,10 @@ def quiet_panics() -> Iterator[None]:
         with held.lock:
             held.n_users -= 1
             if not held.n_users:
-                _release(held)
+                _restore_stderr(held)
 
 
-def _release(held: _HeldStderr) -> None:
+def _restore_stderr(held: _HeldStderr) -> None:
     """Restore standard error, and write the redirected text unless a thread panicked."""
     if held.file is not None:
         if held.has_panicked:

@@ -322,16 +322,18 @@ def fold_name(name: object) -> str:
     return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
-_DESCRIPTIVE = frozenset(map(fold_name, DESCRIPTIVE_NAMES.split()))
+_DESCRIPTIVE_WORDS = frozenset(map(fold_name, DESCRIPTIVE_NAMES.split()))
 _DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
 _DECISIVE_ENDS |= dict.fromkeys(("ofimpressions", "adimpressions"), "count")
-_DECISIVE = {fold_name(name): kind for kind, names in DECISIVE.items() for name in names.split()}
+_KIND_BY_NAME = {
+    fold_name(name): kind for kind, names in DECISIVE.items() for name in names.split()
+}
 
 
 def _find_decisive_kind(name: str) -> str:
     """Return the kind of a decisive column; empty for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
-    return _DECISIVE.get(name) or next(ends, "")
+    return _KIND_BY_NAME.get(name) or next(ends, "")
 
 
 @dataclass(frozen=True)
@@ -480,10 +482,11 @@ class Schema:
             # Each column of the table has one meaning only.
             matches = [k for k in column.find_in(names) if k not in positions.values()]
             if len(matches) > 1:
-                pair = " and ".join(quote(names[k]) for k in matches[:2])
+                choices = " and ".join(quote(names[k]) for k in matches)
                 noun = column.noun or column.name
                 advice = self.suggest_selection(column.name)
-                raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
+                reason = f"has {len(matches)} columns for the {noun}: {choices}{advice}"
+                raise InputError(reason, source=source)
             if matches:
                 positions[column.name] = matches[0]
             elif column.is_required:
@@ -494,10 +497,10 @@ class Schema:
         return {col.name: positions[col.name] for col in self.columns if col.name in positions}
 
     def suggest_selection(self, column: str) -> str:
-        """Return advice on a table with two columns of this meaning."""
+        """Return advice on a table with several columns of this meaning."""
         if "columns={" in self.hint:
             return f"; columns={{'{column}': ...}} selects one"
-        return "; remove or rename one"
+        return "; remove or rename all but one"
 
     def is_table(self, data: Mapping[Any, Any]) -> bool:
         """Return True for a mapping of columns that contains the first two required columns."""
@@ -540,7 +543,7 @@ class Schema:
     @staticmethod
     def is_descriptive(name: object) -> bool:
         """Return True if a column of this name only describes rows."""
-        return fold_name(name) in _DESCRIPTIVE
+        return fold_name(name) in _DESCRIPTIVE_WORDS
 
     @staticmethod
     def may_number_rows(name: object, position: int) -> bool:
@@ -582,7 +585,7 @@ class Schema:
         reported_positions = [
             k
             for k, word in words.items()
-            if k not in synonyms and (word not in _DESCRIPTIVE or word == "id")
+            if k not in synonyms and (word not in _DESCRIPTIVE_WORDS or word == "id")
         ]
         return reported_positions, synonyms, decisive_kinds
 
@@ -617,8 +620,8 @@ class Schema:
         if "\t" in name and any(map(self.find_column, name.split("\t"))):
             return "; a file with tabs between columns requires the suffix .tsv"
         if len(self.lines_as_rows) == len(name.split()):
-            fields = " ".join(self.lines_as_rows)
-            return f"; this looks like TREC text ({fields}): use another suffix, or format='trec'"
+            layout = " ".join(self.lines_as_rows)
+            return f"; this looks like TREC text ({layout}): use another suffix, or format='trec'"
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
@@ -660,7 +663,7 @@ def make_line_schema(
     read_mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
-    """Return a schema for tables with these columns, and for lines and tuples in their order."""
+    """Return a schema for tables and lines with these columns, and tuples of the required ones."""
     required = tuple(column.name for column in columns if column.is_required)
     split = partial(split_fields, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), split=split)

@@ -60,7 +60,7 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
     """Return the labels of rows that summarise the others.
 
     Names with other uses, such as `t`, only count if the names of all other rows have digits, and
-    quantiles, such as `25%`, only if another row is a summary.
+    quantiles, such as `25%`, only if another row, not named `all`, is a summary.
 
     >>> sorted(find_summaries(["q1", "q2", "Mean (all)", "25%", "SE"]))
     ['25%', 'Mean (all)', 'SE']
@@ -79,7 +79,7 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
     return summaries | quantiles if summaries - {"all"} and row_names else summaries
 
 
-def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bool:
+def ends_in_summary(labels: pl.Series, read_values: Callable[[], pl.DataFrame]) -> bool:
     """Return True if the last values are sums or means, and only their label has no digit.
 
     >>> values = pl.DataFrame({"a": [0.25, 0.5, 0.375], "b": [1.0, 0.0, 0.5]})
@@ -93,15 +93,15 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
     if not labels[:-1].str.contains(r"\d").all():
         return False
     evidence = 0  # of a matching column: 2 if unlikely by chance, 0 if equal to a row, else 1
-    for column in values().iter_columns():
-        cells, summary = column[:-1].drop_nulls(), column[-1]
-        if cells.is_empty() or summary is None:
+    for column in read_values().iter_columns():
+        values, summary = column[:-1].drop_nulls(), column[-1]
+        if values.is_empty() or summary is None:
             continue
         decimals = len(f"{summary!r}".partition(".")[2])
         rounding = 0.51 * 0.1 ** min(max(decimals, 2), 9)
-        if min(abs(summary - cells.sum()), abs(summary - cells.mean())) > rounding:
+        if min(abs(summary - values.sum()), abs(summary - values.mean())) > rounding:
             return False
-        evidence += 0 if summary in cells else 2 if decimals > 2 or summary > cells.max() else 1
+        evidence += 0 if summary in values else 2 if decimals > 2 or summary > values.max() else 1
     return evidence > 1
 
 

@@ -92,7 +92,7 @@ def find_separator(head: str, preferred: str, others: Iterable[str] = ";") -> st
 
 
 def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:
-    """Decode UTF-8 text, and remove byte order marks at its start; refuse other bytes."""
+    """Decode UTF-8 text, and remove byte order marks at its start; refuse invalid bytes."""
     try:
         # Converted or joined files may begin with two byte order marks.
         return raw.decode("utf-8-sig").lstrip("\ufeff")
@@ -114,7 +114,7 @@ def split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
-    """Return rows with the width of the first row, the header, and their line numbers."""
+    """Return the rows, each as wide as the first one (the header), and their line numbers."""
     # If CR ends the lines, it also ends lines within cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     # For Excel, the first line may declare the separator.
@@ -171,7 +171,7 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
     except _DuplicateKeyError as error:
         # The parser does not report the position.
         raise InputError(
-            f"key {error} occurs twice in an object", source=source, line=line
+            f"key {error} is repeated in an object", source=source, line=line
         ) from None
     except RecursionError:
         reason, error_line = "it is nested too deeply", line

@@ -18,10 +18,10 @@ from cranfield.base.text import inflect, list_some
 Cells = Sequence[Any] | pl.Series
 """A raw column: Python values, or a polars series."""
 
-_COMPLEX = (complex, np.complexfloating)
+_COMPLEX_TYPES = (complex, np.complexfloating)
 """Complex types, which NumPy would convert to real numbers with a warning."""
 
-_NOT_NUMBERS = (bool, np.bool_, bytes, bytearray, *_COMPLEX)
+_NOT_NUMBERS = (bool, np.bool_, bytes, bytearray, *_COMPLEX_TYPES)
 """Types that Python and NumPy would convert to numbers."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -80,7 +80,7 @@ def parse_integers(column: pl.Expr) -> pl.Expr:
 
 
 def parse_number(cell: Any) -> float | None:
-    """Convert a cell to a finite number; return None for others, such as non-ASCII digits."""
+    """Convert a cell to a finite number; return None for others, such as Booleans."""
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(BLANKS)) else None
     if isinstance(cell, _NOT_NUMBERS):
@@ -96,7 +96,7 @@ def is_absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
     """Return True if a cell has no value, or is one of the words, regardless of case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
-    if isinstance(cell, _COMPLEX):
+    if isinstance(cell, _COMPLEX_TYPES):
         return False
     # pandas.NA equals nothing, and has no truth value.
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
@@ -187,7 +187,7 @@ class ValueKind:
     def convert_column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         """Convert a column; also return the first row with an invalid value, or None."""
         cells = cells if self.prepare is None else self.prepare(cells)
-        series = self._convert_whole(name, cells)
+        series = self._convert_whole_column(name, cells)
         if series is None:
             raw_values = cells.to_list() if isinstance(cells, pl.Series) else cells
             values = [self.read(value) for value in raw_values]
@@ -213,7 +213,7 @@ class ValueKind:
             return f"{name} {text} is not valid Unicode text (half of a surrogate pair)"
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
-    def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
+    def _convert_whole_column(self, name: str, cells: Cells) -> pl.Series | None:
         """Convert a column as a whole; return None if values must be converted one by one."""
         if self.types is None:
             return None
@@ -236,8 +236,8 @@ class ValueKind:
                 stripped = series.str.strip_chars(BLANKS if self.reports_blanks else None)
                 n_changed = int(((stripped != series) & (stripped != "")).sum())
                 if n_changed and self.reports_blanks:
-                    ids = inflect(n_changed, "id")
-                    warn(f"blanks around {ids} in the column {name} were removed")
+                    subject = f"blanks around {inflect(n_changed, 'id')}"
+                    warn(f"{subject} in the column {name} were removed")
                 return stripped.set(stripped == "", None)
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:

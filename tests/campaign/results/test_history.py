@@ -65,7 +65,7 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
         ),
         ("day,model,AP\nsoon,a,0.5\n", "board.csv:2: expected a date such as 2026-08-15, got 'so"),
         ("day,model,AP\n2024-01-01,a,high\n", "board.csv:2: AP 'high' is not a finite number"),
-        ("day,model,tag,AP\n2024-01-01,a,b,1\n", "two columns for the entry: 'model' and 'tag'"),
+        ("day,model,tag,AP\n2024-01-01,a,b,1\n", "2 columns for the entry: 'model' and 'tag'"),
         ("model,AP\na,0.5\n", "has no date column (usual names: date"),
         ("day,model\n2024-01-01,a\n", "has no column 'AP'; columns: 'day', 'model'"),
     ],

@@ -94,7 +94,7 @@ def test_no_topics_are_named() -> None:
         ("t.xml", "<a/>", "t.xml: expected at least one topic, got none"),
         ("t.json", '[{"title": "x"}]', "t.json: has a topic without an id"),
         ("t.json", "[[1]]", "has a topic without an id"),
-        ("t.json", '{"1": 2, "1": 3}', "'1' occurs twice in an object"),
+        ("t.json", '{"1": 2, "1": 3}', "'1' is repeated in an object"),
         ("t.json", "[true]", "has a topic without an id"),
         ("t.json", '[{"id": true}]', "has a topic without an id"),
         ("t.jsonl", '{"id": 1}\n{"id": "a b"}\n', "t.jsonl:2: a topic id must be text without bl"),

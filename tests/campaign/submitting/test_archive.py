@@ -172,7 +172,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("team,type\nx,y\n", ": has no tag column (usual names: tag, run_tag, run_id)"),
-        ("tag,runtag\nx,y\n", "has two columns for the tag: 'tag' and 'runtag'"),
+        ("tag,runtag\nx,y\n", "has 2 columns for the tag: 'tag' and 'runtag'"),
         ("tag,team\n,x\n", ":2: has no tag"),
         ("tag,priority\na,1.5\n", ":2: priority must be an integer, got '1.5'"),
         ("tag,priority\na,1\na,0\n", ":3: priority must be an integer from 1"),

@@ -25,7 +25,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
         assert (scores.measure, scores.systems, scores.topics) == ("AP", ("bm25",), ("q1",))
     with pytest.raises(InputError, match=r":3: score 'x' is not a finite number \(topic 'q2'\)"):
         read(text + text.replace("0.5", '"x"').replace("q1", "q2"), tmp_path, "s.jsonl")
-    refuses(":3: key 'a' occurs twice in an", read, text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
+    refuses(":3: key 'a' is repeated in an", read, text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
 
 
 def test_a_frame_for_each_system() -> None:

@@ -49,7 +49,7 @@ BAD_FILES = {
         ("page,rank,doc\n1,,\n", "clicks.csv:2: expected a rank or a document, got neither"),
         ("page,time\n1,3\n", "clicks.csv: expected a column rank or a column doc, got neither"),
         ("rank\n1\n", "clicks.csv: has no page column"),
-        ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has two columns 'rank'"),
+        ("\npage,rank,rank\n1,1,1\n", "clicks.csv: has 2 columns 'rank'"),
         ("page;rank\n1;1,5\n", "clicks.csv:2: rank '1.5' is not an integer >= 1"),
     ],
 }

@@ -52,7 +52,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, divide
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, check_nonnegative, sum_by_topic
+from cranfield.measures.gains import GAINS_DOC, LINEAR_GAIN, Gain, check_nonnegative, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 EXPOSURE_MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
@@ -121,7 +121,7 @@ def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Float
     return pairs, sums
 
 
-def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
+def sum_judgments(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     """Sum values of judgments by group, weighted by membership; shape (topics, groups)."""
     n_groups = len(groups.names)
     judgments = judged.judgments
@@ -137,12 +137,12 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 def find_group_index(groups: Groups, group: str | None, name: str) -> int:
     """Return the index of a group; `name` is the name of the measure, for messages."""
-    choices = ", ".join(map(quote, groups.names[:10]))
+    choices = f"one of: {', '.join(map(quote, groups.names[:10]))}"
     choices += ", …" if len(groups.names) > 10 else ""
     if group is None:
-        raise MeasureError(f"{name} requires protected='GROUP', one of: {choices}")
+        raise MeasureError(f"{name} requires protected='GROUP', {choices}")
     if group not in groups.names:
-        raise MeasureError(f"{name}: unknown group {quote(group)}; expected one of: {choices}")
+        raise MeasureError(f"{name}: unknown group {quote(group)}; expected {choices}")
     return groups.names.index(group)
 
 
@@ -168,7 +168,7 @@ class InequityOfAttention(ExposureMeasure):
     FairRankTune 0.0.7 (`IAA`) compares sums of attention and relevance that are not normalised.
     """
 
-    gains: Gain = parameter(LINEAR, check_nonnegative, GAINS_DOC + ", compared with attention")
+    gains: Gain = parameter(LINEAR_GAIN, check_nonnegative, GAINS_DOC + ", compared with attention")
     by: str = parameter(
         "document", choice("document", "group"), "unit of attention: 'document' or 'group'"
     )
@@ -202,7 +202,7 @@ class InequityOfAttention(ExposureMeasure):
 
     def _compute_group_relevance(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        relevance = sum_judged(
+        relevance = sum_judgments(
             judged, judged.groups(str(self)), self.compute_judgment_gains(judged)
         )
         return divide(relevance, relevance.sum(axis=1, keepdims=True))
@@ -240,7 +240,7 @@ def compute_target_distribution(
     if target == "equal":
         return np.full(shape, 1.0 / len(groups.names))
     min_grade = rel if target == "relevant" else judged.judgments.judged_from
-    counts = sum_judged(judged, groups, (judged.judgments.grade >= min_grade).astype(np.float64))
+    counts = sum_judgments(judged, groups, (judged.judgments.grade >= min_grade).astype(np.float64))
     return divide(counts, counts.sum(axis=1, keepdims=True))
 
 

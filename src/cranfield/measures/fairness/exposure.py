@@ -44,7 +44,7 @@ from cranfield.measures.fairness.attention import (
     ExposureMeasure,
     find_group_index,
     sum_by_group,
-    sum_judged,
+    sum_judgments,
 )
 from cranfield.measures.gains import Gain, check_nonnegative, sum_by_topic
 
@@ -80,7 +80,7 @@ class ExpectedExposure(
         target = self.compute_targets(judged.judgments)
         if self.by == "group":
             rows, exposure = self.sum_exposure_by_group(judged)
-            target = sum_judged(judged, judged.groups(str(self)), target)
+            target = sum_judgments(judged, judged.groups(str(self)), target)
             relevance = rows.total(exposure * target[rows.topic, rows.grade])
             return rows.total(exposure**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
@@ -125,7 +125,7 @@ class ExpectedExposure(
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
 )
 class ExpectedExposureLoss(ExpectedExposure):
-    """EE-L, the loss; by default a single ranking scores 0 (fair) only if no grade occurs twice."""
+    """EE-L, the loss; by default a ranking scores 0 (fair) only if all grades differ."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         disparity, relevance, norm = self.compute_products(judged)
@@ -215,7 +215,7 @@ class _ExposureRatio(
 
     def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the divisor of the exposure of each group, its utility; shape (topics, groups)."""
-        return sum_judged(judged, groups, self._compute_utility(judged.judgments.grade))
+        return sum_judgments(judged, groups, self._compute_utility(judged.judgments.grade))
 
     def _adjust_divisors(self, divisors: Floats) -> Floats:
         """Return the divisor of each side, given the sum over its groups."""
@@ -240,8 +240,6 @@ class _ExposureRatio(
 
 
 class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
-    """Base class of logarithmic measures of parity of exposure."""
-
     protected: str | None = parameter(None, optional(any_name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -261,14 +259,14 @@ class _DemographicMeasure(_ExposureRatio):
     size: str = parameter(
         "judged",
         choice("judged", "none"),
-        "divisor of the exposure of a group: its number of judged documents of the topic"
-        " ('judged'), or 1 ('none'), as in Raj and Ekstrand (2022)",
+        "divisor of the exposure of a group: 'judged', its number of judged documents of the"
+        " topic; 'none', 1, as in Raj and Ekstrand (2022)",
     )
 
     def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         if self.size == "none":
             return np.ones((judged.judgments.n_topics, len(groups.names)))
-        return sum_judged(judged, groups, np.ones(judged.judgments.grade.size))
+        return sum_judgments(judged, groups, np.ones(judged.judgments.grade.size))
 
     def _adjust_divisors(self, divisors: Floats) -> Floats:
         # The divisor of a side is 1 for any number of groups.

@@ -79,7 +79,8 @@ class _GroupFairnessMeasure(
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
             raise MeasureError(
-                f"{self}: divergence={self.divergence!r} requires at least 2 groups, got 1"
+                f"{self}: divergence={self.divergence!r} requires at least 2 groups, got"
+                f" {len(groups.names)}"
             )
         target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         documents = _select_documents_with_groups(groups.rows)

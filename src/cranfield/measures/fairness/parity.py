@@ -44,8 +44,6 @@ from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
 class _ProtectedGroup(Measure, family="fairness", inputs=("groups",), needs="groups of documents"):
-    """Base class of measures of a protected group."""
-
     protected: str | None = parameter(None, optional(any_name), "protected group; required")
 
 
@@ -283,7 +281,7 @@ class RankedGroupFairness(_ProtectedGroup):
         counts = compute_required_counts(self.cutoff, self.p, self.alpha, self.adjusted)
         minima = np.array([0, *counts])
         final_counts = minima[judged.n_retrieved]
-        # All tests pass if the j-th protected document precedes the first prefix that requires j.
+        # All tests pass if the first prefix that requires j contains the j-th protected document.
         numbers = rows.row_numbers
         is_in_time = (numbers <= rows.at(final_counts)) & (minima[rows.rank - 1] < numbers)
         return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))

@@ -16,8 +16,8 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     Gain,
+    get_ideal_ranking,
     make_gain_check,
-    rank_ideal,
     select_gains,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
@@ -28,8 +28,6 @@ INFAP_EPSILON = 1e-5
 
 
 class _AveragePrecisionBase(RelevanceMeasure, family="average precision", is_monotone=True):
-    """Base class of AP and GMAP."""
-
     denominator: str = parameter(
         "R",
         choice("R", "min"),
@@ -99,7 +97,7 @@ class _InterpolatedMeasure(
         " defined; 'trec_eval-9' or 'trec_eval-10', as in that version of trec_eval",
     )
 
-    def _interpolate(self, judged: JudgedRuns, recall: float) -> Floats:
+    def _interpolate_precision(self, judged: JudgedRuns, recall: float) -> Floats:
         """Return the highest precision at a level of recall or beyond, in each ranking."""
         hits = judged.relevant(self.rel)
         n_required = _count_required_hits(recall, judged.recall_base(self.rel), self.rounding)
@@ -132,7 +130,7 @@ class InterpolatedPrecision(_InterpolatedMeasure):
     recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._interpolate(judged, self.recall or 0.0)
+        return self._interpolate_precision(judged, self.recall or 0.0)
 
 
 @measure(
@@ -145,7 +143,7 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     """11-point average precision, the measure of the early TRECs."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        precisions = [self._interpolate(judged, i / 10) for i in range(11)]
+        precisions = [self._interpolate_precision(judged, i / 10) for i in range(11)]
         return np.asarray(np.sum(precisions, axis=0) / 11.0)
 
 
@@ -283,6 +281,6 @@ class KishidaAveragePrecision(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         rows = select_gains(judged, self.gains)
         cutoff = self.cutoff if self.denominator == "min" else None
-        ideal = rank_ideal(judged, self.gains, cutoff=cutoff)
+        ideal = get_ideal_ranking(judged, self.gains, cutoff=cutoff)
         total = rows.total(self.average_at_rank(rows.cumulated, rows.rank))
         return divide(total, ideal.total(self.average_at_rank(ideal.cumulated, ideal.rank)))

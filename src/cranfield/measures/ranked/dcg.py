@@ -19,8 +19,8 @@ from cranfield.measures.gains import (
     Discount,
     Gain,
     GainMeasure,
+    get_ideal_ranking,
     look_up_total,
-    rank_ideal,
     select_gains,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
@@ -119,7 +119,7 @@ class nDCG(DCGMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         cutoff = self.cutoff if self.ideal == "cut" else None
-        ideal_dcg = self.sum_discounted_gains(rank_ideal(judged, self.gains, cutoff=cutoff))
+        ideal_dcg = self.sum_discounted_gains(get_ideal_ranking(judged, self.gains, cutoff=cutoff))
         return divide(self.sum_discounted_gains(select_gains(judged, self.gains)), ideal_dcg)
 
 
@@ -129,7 +129,7 @@ def _discount_gains(rows: Rows) -> Floats:
 
 @measure(
     "nDCGrel",
-    summary="nDCG averaged over the ranks of the relevant documents.",
+    summary="nDCG averaged over the ranks of the documents with a gain.",
     formula=r"\frac{1}{|\{g > 0\}|} \left( \sum_{r: g_r > 0} \frac{DCG@r}{iDCG@r}"
     r" + m \frac{DCG}{iDCG} \right)",
     source="trec_eval, measure ndcg_rel",
@@ -141,7 +141,7 @@ class nDCGAtRelevant(GainMeasure):
     """Mean of nDCG at all documents with a gain; the m unretrieved ones have the final nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), get_ideal_ranking(judged, self.gains)
         if not ideal.cell.size:
             return np.zeros(judged.shape)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
@@ -174,7 +174,7 @@ class nDCGAtLevels(Measure):
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), get_ideal_ranking(judged, self.gains)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
@@ -206,7 +206,7 @@ class NormalisedGain(GainMeasure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), get_ideal_ranking(judged, self.gains)
         ideal_totals = ideal.cumulate(np.maximum(ideal.gains, 1.0))
         ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)

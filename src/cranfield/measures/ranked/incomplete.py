@@ -21,12 +21,12 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     Gain,
     find_max_grade,
-    rank_ideal,
+    get_ideal_ranking,
     select_gains,
     sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
-from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure
 
 
 class _Bpref(
@@ -109,7 +109,7 @@ class GeometricBinaryPreference(_Bpref):
     parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
     needs="graded or binary judgments",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
     beyond_grades="which documents are judged",
 )
@@ -145,7 +145,7 @@ class GradedPreference(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = select_gains(judged.condense(), self.gains)
         losses = _sum_losses(hits)
-        ideal = rank_ideal(judged, self.gains)
+        ideal = get_ideal_ranking(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
             max_grade = find_max_grade(judged, self.max_grade, str(self))
@@ -193,11 +193,11 @@ class _EstimatedMeasure(
     """Base class of estimates of a measure from a sample of judgments."""
 
 
-def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]:
+def _number_strata(judged: JudgedRuns, name: str) -> tuple[Ints, Floats]:
     """Return the stratum of each judgment, numbered over all topics, and its weight N_s / n_s."""
     judgments = judged.judgments
     # As text, so that labels of any type are comparable.
-    labels = np.asarray(judged.column("stratum", measure_name), str)
+    labels = np.asarray(judged.column("stratum", name), str)
     _, label = np.unique(labels, return_inverse=True)
     pairs = judgments.topic * (label.max(initial=0) + 1) + label
     _, code = np.unique(pairs, return_inverse=True)
@@ -207,7 +207,7 @@ def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]
     return code, weight[code]
 
 
-def _estimate_relevant_at_rows(
+def _estimate_relevant_counts(
     pool: Rows, strata: Ints, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
     """Return the expected number of relevant documents down to each row, and the increase there."""
@@ -254,12 +254,12 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata, weight = _number_strata(judged, str(self))
-        n_expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
+        n_expected, step = _estimate_relevant_counts(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
         precision = (1.0 + (n_expected - step)[is_relevant]) / hits.rank
         total = hits.total(weight[hits.judgment] * precision)
-        return divide(total, _estimate_relevant(judged, weight, self.rel))
+        return divide(total, _estimate_recall_base(judged, weight, self.rel))
 
 
 @measure(
@@ -277,7 +277,7 @@ class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         strata, _ = _number_strata(judged, str(self))
-        _, step = _estimate_relevant_at_rows(judged.documents, strata, self.rel, self.prior)
+        _, step = _estimate_relevant_counts(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
 
 
@@ -372,10 +372,10 @@ class StatisticalAP(_EstimatedMeasure, RelevanceMeasure):
         hit_weight = weight[hits.judgment]
         precision = (1.0 + hits.cumulate(hit_weight) - hit_weight) / hits.rank
         total = hits.total(hit_weight * precision)
-        return divide(total, _estimate_relevant(judged, weight, self.rel))
+        return divide(total, _estimate_recall_base(judged, weight, self.rel))
 
 
-def _estimate_relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
+def _estimate_recall_base(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
     """Estimate the number of relevant documents of each topic; shape (topics, 1)."""
     judgments = judged.judgments
     is_relevant = judgments.grade >= max(rel, 0, judgments.judged_from)

@@ -35,24 +35,23 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     Gain,
     check_nonnegative,
+    get_ideal_ranking,
     has_even_gain_sums,
     list_grades,
     look_up_total,
-    rank_ideal,
-    select_relevant,
+    select_relevant_rows,
     sum_by_topic,
 )
-from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure, find_divisor
 from cranfield.measures.users.stopping import cache_stopping_probabilities
-
-_NOTE = "in general not on an interval scale: its values are not equally spaced"
 
 
 class _BlendedMeasure(
-    RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
+    RelevanceMeasure,
+    family="blended ratio",
+    needs="graded or binary judgments",
+    scale_note=SPACING_NOTE,
 ):
-    """Base class of measures based on the blended ratio."""
-
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
@@ -68,14 +67,14 @@ class _BlendedMeasure(
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _select_hits(self, judged: JudgedRuns) -> Rows:
-        return select_relevant(judged, self.rel, self.gains)
+        return select_relevant_rows(judged, self.rel, self.gains)
 
-    def _rank_ideal(self, judged: JudgedRuns) -> Rows:
-        return rank_ideal(judged, self.gains, self.rel)
+    def _get_ideal_ranking(self, judged: JudgedRuns) -> Rows:
+        return get_ideal_ranking(judged, self.gains, self.rel)
 
     def _blend_hits(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
-            ideal = self._rank_ideal(judged)
+            ideal = self._get_ideal_ranking(judged)
             ideal_gain, _ = look_up_total(ideal, ideal.cumulated, hits.topic, hits.rank)
             return np.asarray(self.blend(hits.row_numbers, hits.cumulated, hits.rank, ideal_gain))
 
@@ -136,7 +135,7 @@ class RMeasure(_BlendedMeasure):
         return has_even_gain_sums(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, ideal = self._select_hits(judged), self._rank_ideal(judged)
+        hits, ideal = self._select_hits(judged), self._get_ideal_ranking(judged)
         recall_base = judged.recall_base(self.rel)
         top_hits = hits.where(hits.rank <= hits.at(recall_base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.

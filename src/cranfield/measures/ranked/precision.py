@@ -18,13 +18,14 @@ from cranfield.measures.gains import (
     Gain,
     GainMeasure,
     find_max_grade,
+    get_ideal_ranking,
     make_gain_check,
-    rank_ideal,
     select_gains,
 )
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
+SPACING_NOTE = "in general not on an interval scale: its values are not equally spaced"
 _BINARY_NOTE = "on an interval scale for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
@@ -142,7 +143,7 @@ class GeneralisedRecall(_GainSumMeasure):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains)
+        ideal = get_ideal_ranking(judged, self.gains)
         rows = select_gains(judged, self.gains)
         return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 
@@ -158,7 +159,7 @@ class NormalisedCumulatedGain(_GainSumMeasure):
     """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        ideal = get_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
         rows = select_gains(judged, self.gains)
         return divide(rows.total(rows.gains), ideal.total(ideal.gains))
 
@@ -321,7 +322,7 @@ _check_betas = make_gain_check(
     range=(0.0, float("inf")),
     family="precision and recall",
     needs="graded or binary judgments",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
 )
 class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).

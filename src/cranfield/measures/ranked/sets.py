@@ -14,6 +14,8 @@ from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.ranked.precision import CountAtCutoff, CountMeasure, RelevanceMeasure
 
+_BETA = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
+
 
 class _SetMeasure(
     CountMeasure,
@@ -96,7 +98,7 @@ class SetRelativePrecision(_OneSizeMeasure):
     ignores_order=True,
 )
 class SetAveragePrecision(CountMeasure):
-    """Average precision if the precision at each relevant document were that of the set."""
+    """AP if the precision at each retrieved relevant document were that of the retrieved set."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return divide(n_hits * n_hits, n_retrieved * n_relevant)
@@ -116,7 +118,7 @@ class SetAveragePrecision(CountMeasure):
 class FMeasure(_OneSizeMeasure):
     """F-measure; recall is `beta` times as important as precision."""
 
-    beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
+    beta: float = _BETA
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return f_measure(divide(n_hits, n_retrieved), divide(n_hits, n_relevant), self.beta)
@@ -135,7 +137,7 @@ class FMeasure(_OneSizeMeasure):
 class FAtCutoff(CountAtCutoff):
     """F-measure of the top k; precision is divided by the cutoff also for shorter lists."""
 
-    beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
+    beta: float = _BETA
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return f_measure(n_hits / (self.cutoff or 1), divide(n_hits, n_relevant), self.beta)
@@ -151,7 +153,7 @@ class FAtCutoff(CountAtCutoff):
 class EMeasure(_OneSizeMeasure):
     """E-measure of van Rijsbergen, whose alpha is 1 / (beta^2 + 1)."""
 
-    beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
+    beta: float = _BETA
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
         return 1 - f_measure(divide(n_hits, n_retrieved), divide(n_hits, n_relevant), self.beta)

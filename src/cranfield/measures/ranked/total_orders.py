@@ -12,7 +12,7 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import number_rows
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, find_max_grade, select_gains
+from cranfield.measures.gains import LINEAR_GAIN, MAX_GRADE, find_max_grade, select_gains
 
 _MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which floating-point numbers represent all integers."""
@@ -99,7 +99,7 @@ class SetBasedTotalOrder(_TotalOrderMeasure):
         return comb(length + max_grade, length) - 1
 
     def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = select_gains(judged, LINEAR)
+        rows = select_gains(judged, LINEAR_GAIN)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - number_rows(rows.cell[order])
@@ -138,6 +138,6 @@ class RankBasedTotalOrder(_TotalOrderMeasure):
         return int((max_grade + 1) ** length - 1)
 
     def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = select_gains(judged, LINEAR)
+        rows = select_gains(judged, LINEAR_GAIN)
         weights = np.array([float((max_grade + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.map_ranks(lambda rank: weights[rank.astype(int) - 1]))

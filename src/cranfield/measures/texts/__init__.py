@@ -30,11 +30,11 @@ def divide_by_topic(
     measure: Measure, judged: Any, totals: Floats, weights: Floats, reason: str
 ) -> Floats:
     """Divide totals (topics, systems) by weights (topics,), with a warning where these are 0."""
-    warn_undefined(measure, judged, weights, reason)
+    warn_of_zeros(measure, judged, weights, reason)
     return divide(totals, weights[:, None])
 
 
-def warn_undefined(measure: Measure, judged: Any, weights: Floats, reason: str) -> None:
+def warn_of_zeros(measure: Measure, judged: Any, weights: Floats, reason: str) -> None:
     """Warn of topics with weight 0, on which every system scores 0, and name the reason."""
     topics = [quote(judged.topics[k]) for k in np.flatnonzero(weights == 0)]
     if topics:

@@ -24,7 +24,7 @@ from cranfield.base.spec import choice, flag, number, parameter
 from cranfield.collection.judged.rows import divide
 from cranfield.measures.base import measure
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts import TextMeasure, divide_by_topic, warn_undefined
+from cranfield.measures.texts import TextMeasure, divide_by_topic, warn_of_zeros
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.citations import JudgedCitations
 from cranfield.texts.gold import Nuggets
@@ -58,7 +58,7 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
         is_counted = self._is_counted(judged)
         cell = judged.cell[judged.sentence[is_counted]]
         n_citations = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
+        warn_of_zeros(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
         return divide(judged.total(cell, judged.support[is_counted]), n_citations)
 
     def _compute_recall(self, judged: JudgedCitations) -> Floats:
@@ -118,8 +118,6 @@ class CitationF(_SupportMeasure):
 
 
 class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE_SOURCE):
-    """Base class of the measures of ALCE."""
-
     data_class = JudgedCitations
 
     def _compute_joint_support(self, judged: JudgedCitations) -> Floats:
@@ -181,7 +179,7 @@ class ALCEPrecision(_ALCEMeasure):
         cell = judged.cell[judged.sentence]
         n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint_support))
         n_citations = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
+        warn_of_zeros(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
         return divide(n_useful, n_citations)
 
 
@@ -237,7 +235,7 @@ def compute_allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats
     elsewhere={"NTCIREVAL": "W-recall"},
 )
 class WRecall(NuggetMeasure):
-    """Weighted nugget recall; that of TREC if vital nuggets weigh 1 and okay nuggets 0."""
+    """Weighted nugget recall; the recall of TREC if vital nuggets weigh 1 and okay nuggets 0."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight")
@@ -398,7 +396,7 @@ def compute_s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: f
 def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
-    warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
+    warn_of_zeros(measure, judged, total_length, "the vital strings of all nuggets are empty")
     lengths = judged.get_nugget_values(judged.nuggets.vital_length)
     matched_length = judged.total(judged.full_support * lengths)
     return divide(matched_length, np.where(judged.is_answered, judged.length, 0.0))

@@ -29,7 +29,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import choice, integer, number, optional, parameter
 from cranfield.measures.base import measure
-from cranfield.measures.texts import TextMeasure, warn_undefined
+from cranfield.measures.texts import TextMeasure, warn_of_zeros
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"
@@ -40,8 +40,6 @@ _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
 class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
-    """Base class of the ROUGE measures."""
-
     data_class = JudgedSummaries
     of: str = parameter("F", _KIND_CHECK, _KIND_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision in F")
@@ -56,7 +54,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         for topic in np.flatnonzero(~scores.any(axis=1)):
             texts = judged.references[topic]
             n_units[topic] = sum(self.count_overlap(text, text)[2] for text in texts)
-        warn_undefined(self, judged, n_units, "the reference texts have too few words")
+        warn_of_zeros(self, judged, n_units, "the reference texts have too few words")
         return scores
 
     def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -228,7 +226,7 @@ def count_skip_overlap(text: Words, reference: Words, gap: int | None) -> Overla
 
 def _yield_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
     """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
-    entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
+    entries = [(k, codes[word]) for k, word in enumerate(words) if word in codes]
     position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
     last_position = np.full(code.size, len(words)) if gap is None else position + 1 + gap
     # The second word of a pair is at the indices from start to end.

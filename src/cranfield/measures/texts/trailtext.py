@@ -79,8 +79,9 @@ def u_measure(
     Raises
     ------
     MeasureError, PolicyError
-        For lengths or gains that are not numbers, negative, not finite, or of different lengths;
-        for both or neither of lengths and offsets, offsets that decrease, or an invalid parameter.
+        For gains, lengths or offsets that are not numbers, negative, not finite, or not equal in
+        number; for both or neither of lengths and offsets, offsets that decrease, or an invalid
+        parameter.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def score_trailtexts(
     Raises
     ------
     InputError
-        For a length or a gain that is missing or negative, with file and line.
+        For a length or a gain that is missing, negative or not a number, with file and line.
     PolicyError
         For an invalid parameter.
 
@@ -182,6 +183,6 @@ def score_trailtexts(
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
     warn_of_missing_answers(is_answered, topics, systems)
-    options = "" if decay == "linear" else f", decay={decay}"
-    options += "" if norm == 1 else f", N={norm:g}"
-    return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")
+    settings = [f"L={limit:.15g}"] + [f"decay={decay}"] * (decay != "linear")
+    settings += [f"N={norm:g}"] * (norm != 1)
+    return Scores(values, topics, systems, measure=f"U({', '.join(settings)})")

@@ -31,7 +31,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
 from cranfield.measures.gains import MAX_GRADE, Discount, Gain, check_nonnegative, find_max_grade
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import REL, REL_DOC, SPACING_NOTE
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
     CutoffModel,
@@ -39,7 +39,13 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import Page, fill_lengths, join_pages, take_next, weigh_lengths
+from cranfield.measures.users.page import (
+    Page,
+    fill_lengths,
+    join_pages,
+    shift_ranks,
+    weigh_lengths,
+)
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -210,7 +216,7 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.compute_discounts(page)
-        return divide(take_next(discounts), discounts)
+        return divide(shift_ranks(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.n_retrieved.max(initial=0)), 1)
@@ -230,12 +236,7 @@ def compute_insq_views(target: Any, rank: Any) -> Any:
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
 
-_NOTE = "in general not on an interval scale: its values are not equally spaced"
-
-
-class _GainTargetModel(UserModel, scale_note=_NOTE):
-    """Base class of models of users with a target gain."""
-
+class _GainTargetModel(UserModel, scale_note=SPACING_NOTE):
     T: float = parameter(
         1.0,
         GAIN_TARGET,
@@ -395,7 +396,7 @@ SUM_TOLERANCE = 1e-9
 _CONTINUES = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
+class _BejeweledPlayerModel(UserModel, scale_note=SPACING_NOTE):
     """Base class of Bejeweled player models (BPM)."""
 
     T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")

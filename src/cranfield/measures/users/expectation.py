@@ -84,10 +84,10 @@ class Expectation(
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        scores: Floats = getattr(self._expect(judged), self.field_name)
+        scores: Floats = getattr(self._get_expectations(judged), self.field_name)
         return scores.copy()
 
-    def _expect(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
+    def _get_expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
             return self.model.get_expectations(judged, depth=self.depth, is_filled=is_filled)
         costs = partial(weigh_lengths, unit=self.unit, fixed=self.fixed, missing=self.missing)
@@ -266,7 +266,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        max_utility = self._expect(judged, is_filled=True).utility
-        increase = max_utility - self._expect(judged).utility
+        max_utility = self._get_expectations(judged, is_filled=True).utility
+        increase = max_utility - self._get_expectations(judged).utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -6,8 +6,7 @@ of w(i, j) over j, so that no system of equations has to be solved.
 
 Frequencies of moves may also be parameters, such as how often users of a log clicked on rank j
 after rank i (:func:`cranfield.online.click_moves`). As they need not be symmetric, the stationary
-distribution is computed from a system of linear equations. In continuous time the distribution is
-multiplied by the mean dwell time of each rank.
+distribution is computed from a system of linear equations.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, divide
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, make_gain_check
-from cranfield.measures.ranked.precision import RelevanceMeasure
+from cranfield.measures.ranked.precision import SPACING_NOTE, RelevanceMeasure
 from cranfield.measures.users.clicks import format_by_rank, look_up_value
 
 _FREQUENCY = number(0, 1e15)
@@ -99,7 +98,7 @@ _check_dwell_times = make_gain_check(
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
-    scale_note="in general not on an interval scale: its values are not equally spaced",
+    scale_note=SPACING_NOTE,
 )
 class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.
@@ -180,7 +179,7 @@ class MarkovPrecision(RelevanceMeasure):
             is_all = self.states == "all"
             weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
-                weights = weights + self._weigh(np.zeros(1))
+                weights = weights + self._weigh_distances(np.zeros(1))
             # The stationary probability of a single state is 1.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
@@ -191,7 +190,7 @@ class MarkovPrecision(RelevanceMeasure):
             score = score * divide(hits.n_rows, judged.recall_base(self.rel))
         return score
 
-    def _weigh(self, distance: Floats) -> Floats:
+    def _weigh_distances(self, distance: Floats) -> Floats:
         if self.distance == "inverse":
             return np.asarray(1.0 / (distance + 1.0))
         if self.distance == "log":
@@ -204,7 +203,7 @@ class MarkovPrecision(RelevanceMeasure):
         if self.moves == "local":
             n_above, n_below = np.minimum(n_above, 1), np.minimum(n_below, 1)
         max_length = int(judged.n_retrieved.max(initial=0))
-        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, max_length + 1))))
+        sums = np.append(0.0, np.cumsum(self._weigh_distances(np.arange(1.0, max_length + 1))))
         return np.asarray(sums[n_above] + sums[n_below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
@@ -213,7 +212,9 @@ class MarkovPrecision(RelevanceMeasure):
         max_hits = int(hits.row_numbers.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
             index = np.flatnonzero(hits.row_numbers > step)
-            weight = self._weigh((hits.rank[index] - hits.rank[index - step]).astype(np.float64))
+            weight = self._weigh_distances(
+                (hits.rank[index] - hits.rank[index - step]).astype(np.float64)
+            )
             # Each addition has unique indices, as `+=` requires.
             weights[index] += weight
             weights[index - step] += weight

@@ -29,7 +29,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, check_ranks
 from cranfield.measures.gains import (
-    LINEAR,
+    LINEAR_GAIN,
     MAX_COMPARED_GRADE,
     MAX_GRADE_OR_TOPIC,
     Gain,
@@ -108,7 +108,7 @@ class UnitGains(Measure):
         return np.asarray(clone.to_unit_gains(list_grades(max_grade), Fraction(1)), dtype=object)
 
     def _get_gain(self) -> Gain:
-        return self.gains if self.gains.kind == "levels" else LINEAR
+        return self.gains if self.gains.kind == "levels" else LINEAR_GAIN
 
     def select_gaining_rows(self, judged: JudgedRuns) -> Rows:
         """Return the judged retrieved documents whose gain is not 0, with their gains."""

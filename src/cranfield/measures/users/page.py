@@ -26,7 +26,7 @@ def compute_views(continuation: Floats) -> Floats:
     return views
 
 
-def take_next(values: Floats) -> Floats:
+def shift_ranks(values: Floats) -> Floats:
     """Return the value of the next rank, for each rank of each ranking; 0 for the last rank."""
     return np.pad(values[:, 1:], ((0, 0), (0, 1)))
 
@@ -79,7 +79,7 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class UserBehaviour:
-    """Behaviour of users on a page of rankings: probabilities, and expected gains and costs.
+    """Behaviour of users who read the rankings of a page: probabilities, expected gains and costs.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class UserBehaviour:
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
         # All users stop at the last rank.
-        return np.asarray(self.viewed - take_next(self.viewed))
+        return np.asarray(self.viewed - shift_ranks(self.viewed))
 
     @cached_property
     def depth(self) -> Floats:
@@ -227,5 +227,6 @@ def _as_table(name: str, values: Any) -> Floats:
     except (TypeError, ValueError):
         raise MeasureError(f"{name} must be a table of numbers, got {values!r:.60}") from None
     if table.ndim != 2 or table.shape[1] == 0:
-        raise MeasureError(f"{name} must have shape (rankings, ranks), got {table.shape}")
+        shapes = "(ranks,) or (rankings, ranks), with at least one rank"
+        raise MeasureError(f"{name} must have shape {shapes}, got {np.shape(values)}")
     return table

@@ -26,7 +26,8 @@ probability. The mean blended ratio at the rank of the stop, times (relevant doc
 rank, so EU(Q) is not Q.
 
 ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
-(Azzopardi, Mackenzie and Moffat 2021). The expectations of its user model are those of NERR8.
+(Azzopardi, Mackenzie and Moffat 2021). The expectations of its user model are those of
+NERR8@1000.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, take_next
+from cranfield.measures.users.page import Page, join_pages, shift_ranks
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
@@ -85,7 +86,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability proportional to its weight."""
     remaining_weights = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return divide(take_next(remaining_weights), remaining_weights)
+    return divide(shift_ranks(remaining_weights), remaining_weights)
 
 
 class AveragePrecisionUser(UserModel):
@@ -223,5 +224,5 @@ def user_model(measure: Measure | str) -> UserModel:
     for measure_class in type(measure).__mro__:
         if measure_class in _MODELS:
             return _MODELS[measure_class](measure)
-    names = ", ".join(measure_class.info.name for measure_class in _MODELS)
-    raise MeasureError(f"{measure} has no user model; use a model such as RBP, or one of: {names}")
+    choices = f"one of: {', '.join(measure_class.info.name for measure_class in _MODELS)}"
+    raise MeasureError(f"{measure} has no user model; use a model such as RBP, or {choices}")

@@ -9,9 +9,8 @@ continuation depends on the rank. If V' are the view probabilities of users who 
 Ranks without a judgment all have the same gain. Between two judged ranks the product is therefore
 geometric, and sums of V over the ranks in between are differences of precomputed sums.
 
-ERR is not a weighted sum of gains and so not in the C/W/L framework (same paper). NERR8 to NERR11
-have the numbers of their equations in the paper; gains, from 0 to 1, are probabilities of
-satisfaction.
+NERR8 to NERR11 have the numbers of their equations in the paper; gains, from 0 to 1, are
+probabilities of satisfaction. ERR is not in the C/W/L framework.
 """
 
 from __future__ import annotations
@@ -40,10 +39,11 @@ from cranfield.measures.gains import (
     Gain,
     check_nonnegative,
     find_highest_gain,
+    get_ideal_ranking,
     has_even_gain_sums,
-    rank_ideal,
     select_gains,
 )
+from cranfield.measures.ranked.precision import SPACING_NOTE
 from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_views
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
@@ -203,8 +203,7 @@ class _ERRMeasure(
 class ExpectedReciprocalRank(_ERRMeasure):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
 
-    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
-    `max_grade='topic'` the scale of each topic ends at its highest grade.
+    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL.
     """
 
 
@@ -221,7 +220,7 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        ideal = get_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
         max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
         return divide(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))
@@ -262,11 +261,10 @@ class IntentwiseRankBiasedUtility(Measure):
 
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
-_NOTE = "in general not on an interval scale: its values are not equally spaced"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
-class SatisfiedModel(UserModel, scale_note=_NOTE):
+class SatisfiedModel(UserModel, scale_note=SPACING_NOTE):
     """Base class of models of users who stop when satisfied, or at any rank out of impatience."""
 
     def compute_patience(self, rank: Any) -> Any:

@@ -423,13 +423,14 @@ def scales(
     # Options are checked before files are read.
     scale_options = parse_scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha)
     scale_options.check_feasibility(1, 2)
-    inputs = {qrels: runs, **{name: (runs,) for name, runs in other_collections.items()}}
+    inputs = {qrels: runs, **{name: (files,) for name, files in other_collections.items()}}
     judged = {
         name: cli.compute_from_runs(cf.judge, name, files, **judging)
         for name, files in inputs.items()
     }
     if not graded:
-        judged = {name: runs.binarise(1 if rel is None else rel) for name, runs in judged.items()}
+        level = 1 if rel is None else rel
+        judged = {name: judged_runs.binarise(level) for name, judged_runs in judged.items()}
     data = judged if other_collections else judged[qrels]
     scaling: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
     options.write_studies(

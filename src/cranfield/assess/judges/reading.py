@@ -233,10 +233,10 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
     other_columns = {
-        name: cells for name, cells in unread.items() if not schema.is_descriptive(name)
+        column: cells for column, cells in unread.items() if not schema.is_descriptive(column)
     }
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
-    qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
+    qrels_options = {option: options[option] for option in ("separator", "on_duplicate")}
     labels = read_qrels(judgments, **qrels_options)
     return Judge(name or "judge", labels, n_unparsed=n_answers - table.frame.height)
 

@@ -645,8 +645,8 @@ def _make_payload(
     # Decisions on the leaderboard of the release, which has public tags.
     comparison = compare_if_possible(public_inputs.evaluation[about["measures"][0]])
     notes = () if isinstance(comparison, str) else comparison.notes
-    close_notes = [note for note in notes if note.endswith(MORE_RESAMPLES)]
-    about["notes"] += [note.removesuffix(MORE_RESAMPLES) for note in close_notes]
+    close_notes = [text for text in notes if text.endswith(MORE_RESAMPLES)]
+    about["notes"] += [text.removesuffix(MORE_RESAMPLES) for text in close_notes]
     return Payload(campaign, submissions, public_runs, judgments_record, public_inputs, about)
 
 

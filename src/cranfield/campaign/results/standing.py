@@ -307,9 +307,9 @@ def standing(
     [campaign_scores] = scoring.evaluate().values()
     losses = estimate_losses(scoring) if pooling else None
     tags, type_text = _find_reference_tags(scoring, kind)
-    campaign_tags = {run.tag for run in scoring.submissions}
+    campaign_tags = {submission.tag for submission in scoring.submissions}
     run_paths = zip(new_runs, paths, strict=True)
-    file_run_names = [run.name for run, path in run_paths if Path(path).is_file()]
+    file_run_names = [new_run.name for new_run, path in run_paths if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignore_unjudged().notes, *topic_notes]

@@ -105,8 +105,8 @@ def read_archive_table(
         For columns that are not used, and files without a row, unless they are in a folder.
     """
     source = read_columns(table, replace(_SCHEMA, columns=()))
-    questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
-    answers = (declare_optional(name, NAME, None) for name in sorted(questions))
+    questions = {name for task_rules in rules.tasks.values() for name in task_rules.questions}
+    answers = (declare_optional(name, NAME, None) for name in sorted(questions - COLUMN_NAMES))
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
     column_indices = schema.find_positions(
         source.names, source.source, schema.find_own_names(columns)

@@ -304,9 +304,9 @@ def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> I
     except InputError:
         if path == "-":
             raise
-        table_options = {name: options[name] for name in ("encoding", "separator", "columns")}
+        table_options = {key: options[key] for key in ("encoding", "separator", "columns")}
         runs = _split_json_systems(path, options["format"])
-        tables = [(name, _convert_to_table(path, run, **table_options)) for name, run in runs]
+        tables = [(system, _convert_to_table(path, run, **table_options)) for system, run in runs]
         return tables or [(None, data)]
     if table is None:
         return [(None, data)]

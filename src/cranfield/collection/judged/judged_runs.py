@@ -325,7 +325,7 @@ class JudgedRuns(Scorable):
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
         if aspect not in self.side_data.aspects:
-            names = ", ".join(quote(name) for name in self.side_data.aspects) or "none"
+            names = ", ".join(map(quote, self.side_data.aspects)) or "none"
             raise MeasureError(
                 f"{name} requires judgments on the aspect {quote(aspect)}, got aspects: {names}"
             )

@@ -415,9 +415,10 @@ def judge(
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspects_by_name = {
             name: _share_side_data(
-                judged, assemble_runs(names, runs, aspect, policy, extra_tables, judged.topics)
+                judged,
+                assemble_runs(names, aspect_runs, aspect, policy, extra_tables, judged.topics),
             )
-            for (name, aspect), *runs in zip(
+            for (name, aspect), *aspect_runs in zip(
                 aspect_qrels.items(),
                 *(r for _, r in results),
                 strict=True,

@@ -496,7 +496,7 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     >>> import cranfield as cf
     >>> scores = cf.Scores([[0.1, 0.5], [0.3, 0.6], [0.2, 0.3]], ["1", "2", "3"], ["a", "b"])
     >>> study_tables(cf.meta.generalizability(scores))[0].title
-    'variance'
+    'Components of the variance of scores'
     """
     for study in studies:
         if not isinstance(study, Result) or not study.reference:

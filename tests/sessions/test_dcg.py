@@ -6,6 +6,7 @@ from functools import partial
 from math import inf, log, log2
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,7 +145,7 @@ def test_brute_force(
             lengths.append(sum(duplicates == "keep" or doc not in left for doc in docs))
             left |= set(docs)
         shown, new = value(tops), value(tops, new_only=True)
-        n_queries = max((k for k, length in enumerate(lengths, 1) if length), default=0)
+        n_queries = max(k for k, docs in enumerate(lists[name], 1) if docs)
         one = value([best[: None if cutoff is None else cutoff * n_queries]])
         many = value([filled[:length] for length in lengths], duplicates="keep")
         depth = min(4, cutoff or 4)
@@ -179,6 +180,17 @@ def test_a_session_of_one_query_has_its_ndcg() -> None:
     ev = evaluate_sessions(sessions_of(lists), grades, ["nsDCG@3", "nDCG@3", "nsDCG", "nDCG"])
     for session, ranking in (("nsDCG@3", "nDCG@3"), ("nsDCG", "nDCG")):
         assert ev[session].values == pytest.approx(ev[ranking].values)
+
+
+def test_an_empty_last_list_does_not_change_the_ideal_session() -> None:
+    """Of two runs for the second query, the one without results has the same ideal session."""
+    log = sessions_of({"s": [["a"]], "t": [["a"]]})
+    runs = {"x": {"s": {"n": 1.0}, "t": {"n": 1.0}}, "y": {"t": {"n": 1.0}}}
+    grades = {name: {"a": 1, "b": 1, "c": 1} for name in "st"}
+    with pytest.warns(cf.CranfieldWarning, match="no results for 1 session"):
+        sessions = log.append_runs(runs)
+    values = evaluate_sessions(sessions, grades, "nsDCG@1")["nsDCG@1"].values
+    assert values == pytest.approx(np.full((2, 2), 1 / (1 + 1 / log2(3))))
 
 
 def test_a_cutoff_after_duplicates_were_removed_is_refused() -> None:

@@ -21,6 +21,7 @@ from cranfield.measures.gains import (
     allow_word,
     check_grade_gains,
     get_ideal_ranking,
+    look_up_total,
 )
 
 _LENGTH = number(0)
@@ -449,15 +450,13 @@ class NormalisedSessionDCG(SessionGainMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
             ideal = get_ideal_ranking(judged, self.gains)
-            if self.cutoff is not None:
-                lists, _ = split_lists(judged.queries(str(self)))
-                n_queries = np.zeros(judged.shape[0], dtype=np.int64)
-                np.maximum.at(n_queries, lists.cell % judged.shape[0], lists.query)
-                ideal = ideal.where(ideal.rank <= self.cutoff * n_queries[ideal.cell])
             query = np.ones_like(ideal.rank)
-            ideal_sum = ideal.total(
-                ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
-            )
+            terms = ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
+            ideal_sum = ideal.total(terms)
+            if self.cutoff is not None:
+                depths = self.cutoff * judged.n_queries(str(self))
+                topics = np.arange(judged.shape[0])[:, None]
+                ideal_sum, _ = look_up_total(ideal, ideal.cumulate(terms), topics, depths)
             return divide(self.sum_gains(judged, ignores_repeats=True), ideal_sum)
         return divide(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 

@@ -311,11 +311,13 @@ def _judge_all_inputs() -> JudgedRuns:
     rows = judged.side_data.lengths
     assert rows is not None
     # Each ranking is a session of one query.
-    queries = Rows(rows.cell, rows.rank, np.ones_like(rows.rank), rows.shape)
+    one, list_rank = np.ones_like(rows.rank), rows.rank.astype(np.float64)
+    queries = Rows(rows.cell, rows.rank, one, rows.shape, list_rank)
+    n_queries = np.ones(rows.shape, dtype=np.int64)
     return replace(
         judged,
         judgments=replace(judged.judgments, columns=columns, max_grade=3),
-        side_data=replace(judged.side_data, queries=queries),
+        side_data=replace(judged.side_data, queries=queries, n_queries=n_queries),
     )
 
 

@@ -423,10 +423,13 @@ class ConcatenatedSessions(Sequence[Run]):
         queries = self._match_queries(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
+        n_queries = self._count_queries(judged)
 
         def add_queries(runs: JudgedRuns) -> JudgedRuns:
             aspects = {name: add_queries(view) for name, view in runs.side_data.aspects.items()}
-            side_data = replace(runs.side_data, queries=queries, aspects=aspects)
+            side_data = replace(
+                runs.side_data, queries=queries, n_queries=n_queries, aspects=aspects
+            )
             return replace(runs, side_data=side_data, views={})
 
         judged = add_queries(judged)
@@ -462,6 +465,17 @@ class ConcatenatedSessions(Sequence[Run]):
         order = rows[np.lexsort((rank[rows], cell[rows]))]
         list_ranks = list_rank[order].astype(np.float64)
         return Rows(cell[order], rank[order], query[order], judged.shape, list_ranks)
+
+    def _count_queries(self, judged: JudgedRuns) -> Ints:
+        """Return the number of queries of each judged session; shape (topics, systems)."""
+        positions = find_label_positions(self.sessions.names, judged.topics)
+        queries = self.sessions.queries
+        topic = positions[queries["session"].to_numpy()]
+        is_judged = topic >= 0
+        cells = topic[is_judged], queries["system"].to_numpy()[is_judged]
+        n_queries = np.zeros(judged.shape, dtype=np.int64)
+        np.maximum.at(n_queries, cells, queries["query"].to_numpy()[is_judged])
+        return n_queries
 
     def __repr__(self) -> str:
         return (

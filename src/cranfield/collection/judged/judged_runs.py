@@ -39,6 +39,9 @@ from cranfield.tabular import render_frame
 View = TypeVar("View")
 
 
+_NEEDS_SESSIONS = "requires sessions; use evaluate_sessions, or `cranfield sessions`"
+
+
 @dataclass(frozen=True, eq=False)
 class SideData:
     """Data on documents and topics besides judgments; None or empty if absent.
@@ -57,6 +60,8 @@ class SideData:
         For rankings that are sessions of several queries: a row for each retrieved document, judged
         or not; `grade` is the number of the query that retrieved the document, from 1, and `gains`
         the rank in the list of this query.
+    n_queries
+        Number of queries of these sessions, with or without results; shape (topics, systems).
     clicks
         Clicks of these sessions; all views share them, as clicks do not depend on the rankings.
     settings
@@ -68,6 +73,7 @@ class SideData:
     intents: Intents | None = None
     aspects: Mapping[str, JudgedRuns] = field(default_factory=dict)
     queries: Rows | None = None
+    n_queries: Ints | None = None
     clicks: Clicks | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -314,8 +320,11 @@ class JudgedRuns(Scorable):
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
-        requirement = f"{name} requires sessions; use evaluate_sessions, or `cranfield sessions`"
-        return _require(self.side_data.queries, requirement)
+        return _require(self.side_data.queries, f"{name} {_NEEDS_SESSIONS}")
+
+    def n_queries(self, name: str) -> Ints:
+        """Return the number of queries of each session; shape (topics, systems)."""
+        return _require(self.side_data.n_queries, f"{name} {_NEEDS_SESSIONS}")
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""

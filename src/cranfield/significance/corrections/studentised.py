@@ -109,7 +109,7 @@ class StudentisedMaximum:
             middle = (low + high) / 2
             is_above = self._interpolator(middle) > target
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-        return high if isinstance(probability, np.ndarray) else float(high[0])
+        return high if np.ndim(probability) else float(high[0])
 
     def _integrate(self, q: Floats) -> Floats:
         """Compute E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""

@@ -424,7 +424,9 @@ def power_pairs(
         50    0.570     0.840       0.260   0.080
     """
     check_arguments(power_pairs, locals())
-    sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
+    if isinstance(topics, (int, np.integer)):
+        topics = (int(topics),)
+    sizes = () if topics is None else tuple(topics)
     for size in sizes:
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))

@@ -245,8 +245,8 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Parameters
     ----------
     x, y
-        Scores of the items, where higher is better, shape (items,); equal scores are tied. Two
-        pandas series are paired by the labels of their items.
+        Scores of the items, where higher is better, shape (items,) or (1, items); equal scores are
+        tied. Two pandas series are paired by the labels of their items.
     p, ties
         As for :func:`rbo`.
 

@@ -182,7 +182,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         Labels of the third axis, by default numbers from 1; empty if there is no third axis.
     definition
         The measure; by default the known measure with the name `measure`, or None. It provides
-        aggregate, direction and default scale, and the name if `measure` is empty.
+        aggregate, direction, default scale and name, unless `measure` is passed, too.
     has_direction
         Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.

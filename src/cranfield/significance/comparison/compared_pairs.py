@@ -53,7 +53,7 @@ PAIRS: Columns = {
     "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
     "zeros": Column("Number of topics on which scores count as equal; 0 if the test counts none."),
-    "ties": Column("Number of differences or scores with tied ranks."),
+    "ties": Column("Number of tied values in signed-rank and rank-sum tests; 0 in other tests."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
 """Columns of :meth:`ComparedPairs.tabulate_pairs`."""
@@ -517,8 +517,8 @@ class ComparedPairs:
         """Return the systems from best to worst, with means, intervals, rank sets and groups.
 
         The columns `low` and `high` require half-widths, the columns `groups` and `ranks` a
-        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require a
-        correction that controls the family-wise error rate.
+        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require
+        control of the family-wise error rate.
         """
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]

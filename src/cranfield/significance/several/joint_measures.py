@@ -19,9 +19,9 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores, find_common_settings
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
-    describe_borderline,
+    describe_close_pvalues,
     describe_inputs,
-    describe_unreachable,
+    describe_unreachable_alpha,
 )
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
@@ -243,7 +243,7 @@ def compare_measures(
     CranfieldError
         When scores are missing, infinite or too few, or if measures differ in topics or systems.
     PolicyError
-        For an unknown baseline or correction, or an option out of its range.
+        For an invalid evaluation, baseline, correction or option.
 
     Examples
     --------
@@ -343,10 +343,10 @@ def _compare_jointly(
 
     # P-values of constant differences do not depend on the seed.
     random_pvalues = np.where(is_constant, np.nan, pvalues)
-    notes += describe_borderline(random_pvalues, np.ones(pvalues.size), name_comparison, options)
+    notes += describe_close_pvalues(random_pvalues, np.ones(pvalues.size), name_comparison, options)
     smallest_pvalue = float(compute_smallest_pvalue(maxima)[0])
     if min(smallest_pvalue, pvalues.min()) > options.alpha:
-        notes.append(describe_unreachable(smallest_pvalue, n_topics, options))
+        notes.append(describe_unreachable_alpha(smallest_pvalue, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name

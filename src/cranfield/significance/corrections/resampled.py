@@ -203,7 +203,7 @@ def bound_simultaneously(
 
 
 class CentredPairs:
-    """Mean differences and their standard errors by pair; 0 for differences that do not vary."""
+    """Mean differences by pair, and their standard errors: 0 for differences that do not vary."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.compute_differences()

@@ -340,12 +340,12 @@ def unpaired_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     n_extreme = np.zeros(len(pairs), dtype=np.intp)
     # Pairs with the same numbers of scores draw the same samples.
     sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
-    for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
-        indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
+    for k, (n_x, n_y) in enumerate(np.unique(sizes, axis=0)):
+        indices = np.flatnonzero((sizes == (n_x, n_y)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
-        sums = totals[subset.first] * m - totals[subset.second] * n
-        resample = make_pooled_resampler(integers, int(n), int(m), options, k)
-        n_extreme[indices] = count_extreme(subset, sums, resample, options, atol=2.0 * n * m)
+        sums = totals[subset.first] * n_y - totals[subset.second] * n_x
+        resample = make_pooled_resampler(integers, int(n_x), int(n_y), options, k)
+        n_extreme[indices] = count_extreme(subset, sums, resample, options, atol=2.0 * n_x * n_y)
     mean = np.nanmean(pairs.values, axis=0)
     ss = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]

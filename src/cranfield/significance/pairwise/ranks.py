@@ -198,13 +198,13 @@ def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
         ranking = _SignedRanks(block.compute_differences(), block.rounding, options)
         pvalue = ranking.compute_pvalues(options.alternative)
         n_ties = _count_ties(ranking.ranks)
-        return ranking.plus, ranking.total, pvalue, ranking.n, n_ties, ranking.is_exact
+        return ranking.w_plus, ranking.total, pvalue, ranking.n, n_ties, ranking.is_exact
 
-    plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
+    w_plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
     return Outcome(
-        statistic=plus / 2,
+        statistic=w_plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
-        effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
+        effect=np.divide(2 * w_plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(bound_pseudo_median, pairs, options),
         n=n,
         n_zeros=pairs.n_topics - n,
@@ -223,9 +223,9 @@ class _SignedRanks:
         self.ranks, tie_terms = rank_rows(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
-        self.plus = (self.ranks * is_win).sum(axis=1)
+        self.w_plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
-        # Standard deviation of `plus` / 2 under the null hypothesis.
+        # Standard deviation of `w_plus` / 2 under the null hypothesis.
         self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - tie_terms / 48)
         self.is_exact = (
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
@@ -234,17 +234,17 @@ class _SignedRanks:
     def compute_pvalues(self, alternative: str) -> Floats:
         """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
+            z = np.nan_to_num((self.w_plus - self.total / 2) / 2 / self.deviation)
         pvalue = compute_tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
             cdf, pattern = self._compute_distributions()
-            plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
+            w_plus, total = np.stack([self.w_plus, self.total])[:, self.is_exact].astype(np.intp)
             # The distribution is symmetric: its upper tail is a lower tail.
-            low, high = cdf[pattern, plus], cdf[pattern, total - plus]
+            low, high = cdf[pattern, w_plus], cdf[pattern, total - w_plus]
             pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
-    def find_largest_rejected(self, tail: Floats) -> Indices:
+    def find_largest_rejected_sums(self, tail: Floats) -> Indices:
         """Return the largest rejected sum of doubled ranks, by tail probability; -1 for none."""
         largest_sums = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
@@ -260,7 +260,7 @@ class _SignedRanks:
         return np.where(self.n > 0, largest_sums, -1)
 
     def _compute_distributions(self) -> tuple[Floats, Indices]:
-        """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
+        """Return the CDF of `w_plus` for each pattern of ranks, and the pattern of each pair."""
         ranks = self.ranks[self.is_exact].astype(np.int32)
         patterns, pattern_of_pair = np.unique(ranks, axis=0, return_inverse=True)
         return compute_cdfs(patterns), pattern_of_pair.ravel()
@@ -304,12 +304,12 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
     for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         differences = block.compute_differences()
         ranking = _SignedRanks(differences, block.rounding, options)
-        max_sums = ranking.find_largest_rejected(tails[rows])
+        max_sums = ranking.find_largest_rejected_sums(tails[rows])
         indices = np.flatnonzero(max_sums >= 0)
         rank, d, rounding = max_sums[indices], differences[indices], block.rounding[indices]
-        plus = ranking.plus[indices]
-        minus = ranking.total[indices] - plus
-        for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
+        w_plus = ranking.w_plus[indices]
+        w_minus = ranking.total[indices] - w_plus
+        for bounds, sign, opposite_sum in ((low, 1, w_minus), (high, -1, w_plus)):
             x = np.sort(np.where(d == 0, np.inf, sign * d), axis=1)
             averages = select_kth_sum(x, x, rank // 2, is_triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.

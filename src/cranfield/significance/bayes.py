@@ -156,7 +156,7 @@ class BayesianComparison(Result):
     Attributes
     ----------
     measure
-        Text form of the measure; empty if it is not known.
+        Name of the measure; empty if it is not known.
     systems
         First and second system.
     n_topics

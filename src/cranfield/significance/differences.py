@@ -1,4 +1,4 @@
-"""Pairs of systems: their differences, standard errors, p-values."""
+"""Differences of pairs of systems, with standard errors and p-values."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ Bounds = tuple[Floats, Floats]
 Level = float | Floats  # one confidence level, or one for each pair
 
 IntervalFunction = Callable[[Level], Bounds]
-"""Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
+"""Takes confidence levels and returns lower and upper bounds by pair."""
 
 
 @dataclass(frozen=True, eq=False)

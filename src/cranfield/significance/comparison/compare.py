@@ -273,7 +273,7 @@ def compare(
                 selected_correction,
                 applied_correction,
                 corrected_outcome,
-            ).describe(),
+            ).collect_notes(),
         ),
     )
     result_notes = *comparison.get_direction_notes(), *describe_best_baseline(comparison)

@@ -290,11 +290,11 @@ class ComparedPairs:
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
-        lowest, highest = make_infinite_bounds(len(self))
-        low, high = (lowest, highest) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
+        bottom, top = make_infinite_bounds(len(self))
+        low, high = (bottom, top) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
         # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
-        return (low, highest) if (self.alternative == "greater") != is_reversed else (lowest, high)
+        return (low, top) if (self.alternative == "greater") != is_reversed else (bottom, high)
 
     def to_matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
         """Arrange values by pair in a matrix, system by system; NaN for pairs not compared.

@@ -92,7 +92,7 @@ class AppliedTest:
     applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected_outcome: Outcome
 
-    def describe(self) -> list[str]:
+    def collect_notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
         limit_notes = list(self._describe_unreachable_alpha())
         # The note on few topics is omitted if no difference can be significant.

@@ -83,7 +83,7 @@ class StudentisedMaximum:
         self.df = df
         self._tail = tail  # P(X >= w) for w >= 0
         self._interpolated_tail = Interpolator(tail)
-        self._interpolator = Interpolator(self._integrate)
+        self._interpolator = Interpolator(self._integrate_tail)
 
     def sf(self, q: Floats) -> Floats:
         """Return P(X / S >= q), with a relative error below 1e-9; 1 for q <= 0, NaN for NaN."""
@@ -95,7 +95,7 @@ class StudentisedMaximum:
         if positive_q.size:
             n_panels = np.unique(np.floor(np.log1p(positive_q) / PANEL_WIDTH)).size
             has_few_values = positive_q.size <= 2 * (DEGREE + 1) * n_panels
-            compute_tail = self._integrate if has_few_values else self._interpolator
+            compute_tail = self._integrate_tail if has_few_values else self._interpolator
             out[is_positive] = np.clip(compute_tail(positive_q), 0.0, 1.0)
         return out
 
@@ -111,7 +111,7 @@ class StudentisedMaximum:
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
         return high if np.ndim(probability) else float(high[0])
 
-    def _integrate(self, q: Floats) -> Floats:
+    def _integrate_tail(self, q: Floats) -> Floats:
         """Compute E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
         if df > _INFINITE_DF:
@@ -131,9 +131,9 @@ class StudentisedMaximum:
         n_points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
         for rows in slice_rows(q.size, n_points, 2**19):
-            lowest = lower + shift[rows, None]
-            widths = (upper - lowest) / (n_points - 1)
-            x = lowest + widths * np.arange(n_points)
+            starts = lower + shift[rows, None]
+            widths = (upper - starts) / (n_points - 1)
+            x = starts + widths * np.arange(n_points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
             w = q[rows, None] * s

@@ -39,9 +39,9 @@ from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Test, TestOptions, find_test, register_test
 from cranfield.tabular import format_pvalue
 
-Function = Callable[[Floats], Floats]
+LinkFunction = Callable[[Floats], Floats]
 
-LINKS: dict[str, tuple[Function, Function, Function]] = {
+LINKS: dict[str, tuple[LinkFunction, LinkFunction, LinkFunction]] = {
     "logit": (logit, expit, lambda eta: expit(eta) * expit(-eta)),
     "probit": (ndtri, ndtr, lambda eta: np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)),
     "cloglog": (

@@ -79,9 +79,9 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool 
     tables = _SumTables(x, y, is_triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
     low, high = tables.find_bounds(rank_of_sum)
-    start = tables.count(low, is_inclusive=True)
+    start = tables.count_sums(low, is_inclusive=True)
     # There is no sum between equal bounds.
-    end = np.maximum(start, tables.count(high, is_inclusive=False))
+    end = np.maximum(start, tables.count_sums(high, is_inclusive=False))
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
@@ -122,7 +122,7 @@ class _SumTables:
             bounds.append(sums[np.arange(len(k)), n_squares])
         return bounds
 
-    def count(self, bound: Floats, *, is_inclusive: bool) -> Indices:
+    def count_sums(self, bound: Floats, *, is_inclusive: bool) -> Indices:
         """Count the sums below a bound, or at most the bound (`is_inclusive`), by table and row."""
         n_tables, n_rows = self.x.shape
         offset = self.y.shape[1] * np.arange(n_tables)[:, None] + self.shift * np.arange(n_rows)
@@ -318,8 +318,8 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
             )
             bounds[rows.start + indices] = sign * bound + 0.0
     # At a confidence level near 0 the bounds may be equal, and rounding may swap them.
-    lowest, highest = np.minimum(low, high), np.maximum(low, high)
-    return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
+    min_bound, max_bound = np.minimum(low, high), np.maximum(low, high)
+    return np.where(high < 0, min_bound, low), np.where(low > 0, max_bound, high)
 
 
 @register_test(

@@ -46,10 +46,8 @@ MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap has little power or 
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
-# End of the note on p-values near alpha.
-MORE_RESAMPLES = "; more resamples reduce this margin"
-# End of the note on a baseline with the best mean.
-TEST_ALL_PAIRS = "compare all pairs instead"
+MORE_RESAMPLES = "; more resamples reduce this margin"  # end of the note on p-values near alpha
+TEST_ALL_PAIRS = "compare all pairs instead"  # end of the note on a baseline with the best mean
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence level
 MIN_SD_RATIO = 1.5  # smallest reported ratio of an SD of differences to the common estimate
@@ -337,7 +335,8 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     half_widths
         Half-width of an interval around each mean, or around its logarithm for geometric means.
         Systems whose intervals do not overlap differ significantly. None if the correction has no
-        half-widths, or if systems have different numbers of scores.
+        half-widths (`bootstrap-tukey` has them only for two-sided tests of all pairs), or if
+        systems have different numbers of scores.
     anova, omnibus
         ANOVA table, and omnibus test of all systems by ranks; None for other tests.
     baselines

@@ -88,7 +88,7 @@ class Equivalence(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "difference": Column("As in the comparison: mean of the first system minus the second."),
+        "difference": Column("As in the comparison: first system minus second, or log ratio."),
         **declare_bounds(
             "confidence interval that is compared with the margin",
             "; NaN if it would contradict the test decision",

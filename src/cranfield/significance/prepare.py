@@ -391,8 +391,8 @@ def aggregate_clusters(
     min_size, max_size = int(sizes.min()), int(sizes.max())
     counts = {"rows": len(values), "smallest": min_size, "largest": max_size}
     settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
-    values = mean + deviation_sums / divisor
-    return replace(scores, values=values, topics=tuple(index_of), settings=settings)
+    cluster_scores = mean + deviation_sums / divisor
+    return replace(scores, values=cluster_scores, topics=tuple(index_of), settings=settings)
 
 
 def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:

@@ -181,8 +181,8 @@ def compare(
         names = ", ".join(name for name, t in TESTS.items() if t.info.has_threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = choose_statistic(score_table, statistic, info.name)
-    inputs = prepare_scores(score_table, info, missing)
-    used_scores, inputs = inputs.scores, transform_scores(inputs, statistic)
+    prepared_scores = prepare_scores(score_table, info, missing)
+    used_scores, inputs = prepared_scores.scores, transform_scores(prepared_scores, statistic)
     baselines = find_baselines(used_scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.is_two_sided or baselines or len(pairs) == 1):

@@ -484,10 +484,10 @@ def _compute_exact_pvalues(
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)
     low, high = np.empty((2, len(n)))
     for k, (n_drawn, *pattern_ranks) in enumerate(patterns):
-        pairs = np.flatnonzero(pattern_of_pair.ravel() == k)
+        group = np.flatnonzero(pattern_of_pair.ravel() == k)
         tails = RankSums(np.array([rank for rank in pattern_ranks if rank > 0]), int(n_drawn))
-        totals, inverse = np.unique(rank_sum[pairs].astype(np.intp), return_inverse=True)
-        low[pairs], high[pairs] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
+        totals, inverse = np.unique(rank_sum[group].astype(np.intp), return_inverse=True)
+        low[group], high[group] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
     return _combine_tails(low, high, options.alternative)
 
 

@@ -277,10 +277,10 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results, joint_notes = _compare_jointly(pairs_by_measure, systems, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
+    anova_info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
-        method = name_method(info, declaration, has_baseline=bool(baselines))
+        method = name_method(anova_info, declaration, has_baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from cranfield.significance.several.meta_analysis import pool, predict
+from cranfield.significance.several.meta_analysis import bound_predictions, pool_estimates
 from studies.common import run_main
 
 PLACES = (2, 3, 5, 10)
@@ -37,9 +37,9 @@ def coverage(places: int, share: float, samples: int, topics: int, seed: int) ->
     y = random.normal(0, tau, (samples, places)) + random.normal(size=(samples, places))
     v = random.chisquare(topics - 1, (samples, places)) / (topics - 1)
     other = random.normal(0, tau, samples)
-    low, high = predict(y, v, 0.95, 2_000, seed)
+    low, high = bound_predictions(y, v, 0.95, 2_000, seed)
     found = {"bootstrap": float(((low <= other) & (other <= high)).mean())}
-    knapp, plain = pool(y, v, "reml", "hartung-knapp"), pool(y, v, "reml", "normal")
+    knapp, plain = (pool_estimates(y, v, "reml", by) for by in ("hartung-knapp", "normal"))
 
     def within(center: Any, error: Any, df: int, truth: Any) -> float:
         half = stats.t.ppf(0.975, df) * error

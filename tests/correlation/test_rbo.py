@@ -238,6 +238,7 @@ def rbo_with(p: Any) -> RBO:
         ),
         (lambda: rbo(["a"], ["a"], ties="c"), "unknown ties 'c'; expected one of: a, b, w"),
         (lambda: rbo_of_runs(RUN, {}), "expected a run from cranfield.read_run, got dict"),  # type: ignore[arg-type]
+        (lambda: rbo_of_runs(RUN, cf.read_qrels({"q1": {"a": 1}})), "read_run, got Qrels"),
         (lambda: rbo_of_runs(RUN, RUN, 2), "p must be"),
     ],
 )

@@ -271,7 +271,7 @@ def test_a_level_called_none_is_a_level() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda grid: grid.pop("none/none/dir"), "1 system missing: 'none/none/dir'"),
+        (lambda grid: grid.pop("none/none/dir"), "got none for 'none/none/dir'"),
         (lambda grid: grid["none/none/dir"].update(model="new"), "no system"),
         (lambda grid: grid["none/none/dir"].update(model="bm25"), "remove columns that"),
         (lambda grid: [one.update(topic="a") for one in grid.values()], "the name 'topic'"),

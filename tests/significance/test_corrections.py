@@ -262,6 +262,8 @@ def test_interpolated_values_are_the_computed_ones(groups: int, df: float) -> No
 def test_quantile_is_the_inverse(groups: int, df: float, probability: float) -> None:
     q = studentised_range_isf(probability, groups, df)
     assert studentised_range_sf(q, groups, df) == pytest.approx(probability, rel=1e-9)
+    listed: Any = [probability, probability / 2]
+    assert studentised_range_isf(listed, groups, df).tolist()[0] == pytest.approx(q, rel=1e-12)
 
 
 def test_edges() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.significance import meta_analysis
-from cranfield.significance.several.meta_analysis import pool, predict
+from cranfield.significance.several.meta_analysis import bound_predictions, pool_estimates
 from tests.conftest import DATA
 
 KNOWN = json.loads((DATA / "significance" / "metafor.json").read_text())
@@ -44,17 +44,17 @@ def test_prediction_intervals_of_pimeta() -> None:
     a, b, c, d = (one + 0.5 for one in (m1, n1 - m1, m2, n2 - m2))
     y, v = np.log(a * d / b / c)[None], (1 / a + 1 / b + 1 / c + 1 / d)[None]
     assert (y[0, 0], v[0, 0] ** 0.5) == pytest.approx((2.098986, 0.9847737))
-    found = np.ravel(predict(y, v, 0.95, 100_000, 0))
+    found = np.ravel(bound_predictions(y, v, 0.95, 100_000, 0))
     # The standard error of a limit of 25,000 samples is about 0.02.
     assert found == pytest.approx(np.log([0.533, 33.692]), abs=0.06)
     # Units and the order of places do not matter but for the random numbers.
-    again = np.ravel(predict(1e-6 * y[:, ::-1] + 3, 1e-12 * v[:, ::-1], 0.95, 100_000, 1))
+    again = np.ravel(bound_predictions(1e-6 * y[:, ::-1] + 3, 1e-12 * v[:, ::-1], 0.95, 100_000, 1))
     assert 1e6 * (again - 3) == pytest.approx(found, abs=0.06)
 
 
 def test_prediction_without_two_places() -> None:
     y, v = np.array([[0.3, 0.0], [0.1, 0.2]]), np.array([[1.0, np.inf], [1.0, 1.0]])
-    low, high = predict(y, v, 0.9, 1_000, 0)
+    low, high = bound_predictions(y, v, 0.9, 1_000, 0)
     assert (low[0], high[0]) == (-np.inf, np.inf)
     assert np.isfinite([low[1], high[1]]).all()
 
@@ -90,7 +90,7 @@ def test_restricted_likelihood_has_its_highest_point() -> None:
     random = np.random.default_rng(1)
     y = random.normal(size=(50, 4)) * random.choice([0.1, 1, 10], size=(50, 1))
     v = random.exponential(size=(50, 4)) ** 3
-    tau2 = pool(y, v, "reml", "normal").tau2
+    tau2 = pool_estimates(y, v, "reml", "normal").tau2
 
     def likelihood(tau2: Any) -> Any:
         w = 1 / (v + tau2)

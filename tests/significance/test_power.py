@@ -267,7 +267,8 @@ def test_means_of_the_pilot_and_streams() -> None:
     pilot = covid("P@10", slice(None, None, 10))
     options: dict[str, Any] = {"test": "t", "correction": "max-t", "sets": 30, "resamples": 199}
     found = power_pairs(pilot, topics=[50, 20], jobs=2, **options)
-    again = power_pairs(fit_simulator(pilot), topics=20, jobs=1, **options)
+    size: Any = np.int64(20)
+    again = power_pairs(fit_simulator(pilot), topics=size, jobs=1, **options)
     assert found.topics.tolist() == [20, 50]
     assert (found.power_by_pair[0] == again.power_by_pair[0]).all()
     assert found.difference is None

@@ -245,8 +245,8 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Parameters
     ----------
     x, y
-        Scores of the items, where higher is better, shape (items,); equal scores are tied. Two
-        pandas series are paired by the labels of their items.
+        Scores of the items, where higher is better, shape (items,) or (1, items); equal scores are
+        tied. Two pandas series are paired by the labels of their items.
     p, ties
         As for :func:`rbo`.
 
@@ -404,11 +404,12 @@ def rbo_of_runs(
 
 def _compute_tie_ranks(run: RunTable) -> pl.DataFrame:
     """Return the first and the last rank of the tie group of each document."""
-    if not hasattr(run, "to_polars"):
+    table = run.to_polars() if hasattr(run, "to_polars") else pl.DataFrame()
+    if "score" not in table.columns or "doc" not in table.columns:
         raise PolicyError(f"expected a run from cranfield.read_run, got {type(run).__name__}")
     # Adding 0 turns -0 into 0, so that the two are tied.
     score = pl.col("score") + 0.0
-    return run.to_polars().select(
+    return table.select(
         "topic",
         "doc",
         top=score.rank("min", descending=True).over("topic"),

@@ -291,5 +291,5 @@ def _compute_mean_weights(n_above: Any, n_tied: Any) -> Floats:
     # Pairs within a tie group are equally often in either order, so they add nothing.
     max_rank = n_above.max(initial=0) + n_tied.max()
     harmonic_sums = np.append(0.0, np.cumsum(1 / np.arange(1, max_rank + 1)))
-    first, last = np.maximum(n_above - 1, 0), np.maximum(n_above + n_tied - 1, 0)
-    return np.asarray((harmonic_sums[last] - harmonic_sums[first]) / np.maximum(n_tied, 1))
+    start, end = np.maximum(n_above - 1, 0), np.maximum(n_above + n_tied - 1, 0)
+    return np.asarray((harmonic_sums[end] - harmonic_sums[start]) / np.maximum(n_tied, 1))

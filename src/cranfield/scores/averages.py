@@ -44,7 +44,7 @@ class Averages:
         return self._apply_over_topics(np.nanmedian)
 
     def std(self) -> Floats:
-        """Compute the standard deviation over topics, with divisor n - 1; NaN for one score."""
+        """Compute the standard deviation over topics, with divisor n - 1; NaN for n < 2."""
         counts = self.count_topics()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             deviations = self.values - self.mean()
@@ -83,7 +83,7 @@ def fill_missing(
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
     """Apply a policy for missing scores; return tables of included topics, their mask, and notes.
 
-    `describe_cell` names a missing score, given the index of the table and the index of the cell.
+    `describe_cell` describes a missing score, given the indices of its table and its cell.
     `hint` ends the error for missing scores, `suffix` the error that no topic has all scores.
     """
     check_choice("missing", missing, MISSING)

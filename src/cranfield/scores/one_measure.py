@@ -107,8 +107,8 @@ def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> 
         return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
         indices, n = np.array(names, dtype=np.intp), len(labels)
-        if invalid := [k for k in indices.tolist() if not -n <= k < n]:
-            raise PolicyError(f"indices of {kind}s must be from {-n} to {n - 1}, got {invalid[0]}")
+        if outliers := [k for k in indices.tolist() if not -n <= k < n]:
+            raise PolicyError(f"indices of {kind}s must be from {-n} to {n - 1}, got {outliers[0]}")
         return indices
     index_of = {label: index for index, label in enumerate(labels)}
     positions = (index_of[n] if n in index_of else find_label(n, labels, kind) for n in names)
@@ -182,7 +182,7 @@ class Scores(Averages, FrameMixin, PlotsMixin):
         Labels of the third axis, by default numbers from 1; empty if there is no third axis.
     definition
         The measure; by default the known measure with the name `measure`, or None. It provides
-        aggregate, direction and default scale, and the name if `measure` is empty.
+        aggregate, direction, default scale and name, unless `measure` is passed, too.
     has_direction
         Whether the user or the definition of the measure stated the direction; otherwise
         comparisons add a note if the name suggests that lower is better.
@@ -242,15 +242,15 @@ class Scores(Averages, FrameMixin, PlotsMixin):
             set_(self, "scale_source", self.scale_source or "user")
         set_(self, "measure", str(self.measure))
         if self.definition is None and self.measure:
-            self._define(LOADERS["measures"]().find_measure(self.measure))
+            self._set_properties(LOADERS["measures"]().find_measure(self.measure))
         elif self.definition is not None and not self.measure:
             set_(self, "measure", self.definition.label)
-            self._define(self.definition)
+            self._set_properties(self.definition)
         if self.lower_is_better or self.definition is not None:
             set_(self, "has_direction", True)
         check_choice("aggregate", self.aggregate, AGGREGATES)
 
-    def _define(self, definition: Definition | None) -> None:
+    def _set_properties(self, definition: Definition | None) -> None:
         """Set the properties of a known measure; refuse arguments that contradict it."""
         if definition is None:
             return

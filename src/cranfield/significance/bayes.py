@@ -156,7 +156,7 @@ class BayesianComparison(Result):
     Attributes
     ----------
     measure
-        Text form of the measure; empty if it is not known.
+        Name of the measure; empty if it is not known.
     systems
         First and second system.
     n_topics
@@ -224,10 +224,10 @@ class BayesianComparison(Result):
 
     def heading(self) -> list[str]:
         first, second = self.systems
-        excluded = f" ({self.n_excluded:,} excluded: a score is missing)" if self.n_excluded else ""
+        suffix = f" ({self.n_excluded:,} excluded: a score is missing)" if self.n_excluded else ""
         return [
             f"{format_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
-            f" {inflect(self.n_topics, 'topic')}{excluded}",
+            f" {inflect(self.n_topics, 'topic')}{suffix}",
             f"P({first} is worse) {_format_p(self.p_worse)}",
             f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",
             f"P({first} is better) {_format_p(self.p_better)}",

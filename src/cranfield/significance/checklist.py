@@ -85,9 +85,8 @@ def _check_map_user(inputs: _ChecklistInput) -> Decision:
         return CANNOT_TELL, "the measure of the scores is unknown"
     names = ", ".join(map(sanitise, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
-        finding = f"AP is the only measure ({names}); add a measure with another user model"
-        return DISPUTED, finding
-    return AVOIDED, f"measures other than average precision are used: {names}"
+        return DISPUTED, f"AP is the only measure ({names}); add a measure with another user model"
+    return AVOIDED, f"AP is not the only measure: {names}"
 
 
 def _is_average_precision(name: str) -> bool:

@@ -141,8 +141,8 @@ def cost_effectiveness(
     costs
         Costs by system, at least 0: a file or data frame with a column `system` and a column of
         numbers for each cost, such as seconds or joules, or a mapping `{system: cost}` or
-        `{system: {name: cost}}`. Empty values are missing. In a column of energy (joules, energy,
-        kWh) 0 is missing, too, as energy counters show 0 for a failed measurement.
+        `{system: {name: cost}}`. Empty values and NA are missing. In a column of energy (joules,
+        energy, kWh) 0 is missing, too, as energy counters show 0 for a failed measurement.
     resamples, seed
         Number of bootstrap samples of topics, and the seed.
 
@@ -154,7 +154,7 @@ def cost_effectiveness(
     Raises
     ------
     InputError
-        For costs that are below 0 or not numbers, a column of which higher values are better, a
+        For costs that are below 0 or not numbers, a column where higher values are better, a
         table without a column of costs, or a system that occurs twice.
     CranfieldError
         If no system has both scores and a cost, no topic has scores of all these systems, a score
@@ -190,10 +190,10 @@ def cost_effectiveness(
             f" {quote(topic_scores.systems[0])}, got none"
         )
     for name, row in amounts.items():
-        if missing := [quote(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
+        if names := [quote(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             notes.append(
-                f"{inflect(len(missing), 'system')} excluded from the front of {name}: no value for"
-                f" {list_some(missing, 10)}"
+                f"{inflect(len(names), 'system')} excluded from the front of {name}: no value for"
+                f" {list_some(names, 10)}"
             )
     values = topic_scores.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
@@ -268,13 +268,13 @@ def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     """Return a mask of the systems on the front, from means of shape (samples, systems)."""
     is_on_front = np.zeros(means.shape, dtype=bool)
     # The highest means of systems with lower costs.
-    max_cheaper = np.full(len(means), -np.inf)
+    max_cheaper_means = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
         columns = np.flatnonzero(amounts == amount)
-        highest = means[:, columns].max(axis=1)
-        is_highest = means[:, columns] == highest[:, None]
-        is_on_front[:, columns] = is_highest & (highest > max_cheaper)[:, None]
-        max_cheaper = np.maximum(max_cheaper, highest)
+        max_means = means[:, columns].max(axis=1)
+        is_highest = means[:, columns] == max_means[:, None]
+        is_on_front[:, columns] = is_highest & (max_means > max_cheaper_means)[:, None]
+        max_cheaper_means = np.maximum(max_cheaper_means, max_means)
     return is_on_front
 
 

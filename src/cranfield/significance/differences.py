@@ -1,4 +1,4 @@
-"""Pairs of systems: their differences, standard errors, p-values."""
+"""Differences of pairs of systems, with standard errors and p-values."""
 
 from __future__ import annotations
 
@@ -236,8 +236,8 @@ def compute_t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t; df may be infinite, and NaN counts as t = 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    is_normal, below = np.isinf(df), -orient(t, alternative)
-    tail = np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below))
+    is_normal, minus_t = np.isinf(df), -orient(t, alternative)
+    tail = np.where(is_normal, ndtr(minus_t), stdtr(np.where(is_normal, 1.0, df), minus_t))
     return compute_tail_pvalues(tail, alternative)
 
 
@@ -326,7 +326,7 @@ Bounds = tuple[Floats, Floats]
 Level = float | Floats  # one confidence level, or one for each pair
 
 IntervalFunction = Callable[[Level], Bounds]
-"""Takes confidence levels and returns lower and upper bounds of the difference, by pair."""
+"""Takes confidence levels and returns lower and upper bounds by pair."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,10 +174,10 @@ class EffectKind(NamedTuple):
     source: str = "Sakai (2018)"
 
 
-_PAIRED = "the standard deviation of the differences"
-_AVERAGE = "the square root of the mean of the variances of both systems"
-_SECOND = "the standard deviation of the second system"
-_ERROR = "the standard deviation of the error of two-way ANOVA"
+_PAIRED_SD = "the standard deviation of the differences"
+_MEAN_SD = "the square root of the mean of the variances of both systems"
+_OTHER_SD = "the standard deviation of the second system"
+_ERROR_SD = "the standard deviation of the error of two-way ANOVA"
 _NORMAL = "exact for normal differences"
 _ONE_VARIANCE = "exact for independent normal errors with one variance"
 _MANY = "approximate, for many topics and normal scores"
@@ -186,12 +186,12 @@ KINDS = Registry(
     "effect size",
     components={
         "hedges": EffectKind(
-            "Hedges' g of the differences", _PAIRED, True, _NORMAL, "Hedges (1981); Sakai (2018)"
+            "Hedges' g of the differences", _PAIRED_SD, True, _NORMAL, "Hedges (1981); Sakai (2018)"
         ),
-        "cohen": EffectKind("Cohen's d of the differences", _PAIRED, False, _NORMAL),
-        "average": EffectKind("standardised difference", _AVERAGE, True, _MANY, "Bonett (2008)"),
-        "glass": EffectKind("Glass's delta", _SECOND, True, _MANY, "Bonett (2008); Sakai (2018)"),
-        "anova": EffectKind("standardised difference", _ERROR, False, _ONE_VARIANCE),
+        "cohen": EffectKind("Cohen's d of the differences", _PAIRED_SD, False, _NORMAL),
+        "average": EffectKind("standardised difference", _MEAN_SD, True, _MANY, "Bonett (2008)"),
+        "glass": EffectKind("Glass's delta", _OTHER_SD, True, _MANY, "Bonett (2008); Sakai (2018)"),
+        "anova": EffectKind("standardised difference", _ERROR_SD, False, _ONE_VARIANCE),
     },
 )
 """Kinds of effect sizes by name."""
@@ -234,7 +234,7 @@ class EffectSizes(TableResult):
     kind, confidence
         Options of :func:`effect_sizes`.
     measure, systems, n_topics
-        Text form of the measure, the systems, and the number of topics.
+        Name of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
     is_exact
@@ -249,8 +249,8 @@ class EffectSizes(TableResult):
             "Mean of the first system minus mean of the second, in the unit of the scores."
         ),
         "effect": Column(
-            "Effect size: the difference divided by a standard deviation; some kinds, such as"
-            " Hedges' g, are corrected for bias, and NaN for two topics."
+            "Effect size: the difference divided by a standard deviation; Hedges' g and"
+            " other kinds with a bias correction are NaN for two topics with unequal differences."
         ),
         **declare_bounds(
             "confidence interval of the effect size, unadjusted",

@@ -26,12 +26,12 @@ from cranfield.significance.prepare import find_baseline
 NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
 _ROUNDING = 1e-12  # largest rounding error of a mean of signs
 
-Preference = Callable[[Floats, Floats], Floats]
+PreferenceFunction = Callable[[Floats, Floats], Floats]
 """Takes ascending ranks of relevant documents by the first and by the second system of each pair,
 shape (pairs, documents); returns a preference by pair, positive for the first system."""
 
 
-def _make_recall_paired(weigh: Callable[[Floats], Floats]) -> Preference:
+def _make_recall_paired_preference(weigh: Callable[[Floats], Floats]) -> PreferenceFunction:
     """Return a recall-paired preference; `weigh` returns the weights of recall levels."""
 
     def prefer(first: Floats, second: Floats) -> Floats:
@@ -53,10 +53,10 @@ def _select_first_nonzero(differences: Floats) -> Floats:
     return np.asarray(differences[rows, (differences != 0).argmax(axis=1)])
 
 
-PREFERENCES: dict[str, Preference] = {
-    "RPP": _make_recall_paired(np.ones_like),
-    "RPP-inverse": _make_recall_paired(lambda level: 1 / level),
-    "RPP-DCG": _make_recall_paired(lambda level: 1 / np.log2(level + 1)),
+PREFERENCES: dict[str, PreferenceFunction] = {
+    "RPP": _make_recall_paired_preference(np.ones_like),
+    "RPP-inverse": _make_recall_paired_preference(lambda level: 1 / level),
+    "RPP-DCG": _make_recall_paired_preference(lambda level: 1 / np.log2(level + 1)),
     "lexiprecision": lambda first, second: _select_first_nonzero(_compare_ranks(first, second)),
     "lexirecall": lambda first, second: _select_first_nonzero(
         _compare_ranks(first, second)[:, ::-1]
@@ -371,7 +371,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     PolicyError
         For several measures, a measure without a cutoff, or an invalid argument.
     CranfieldError
-        For fewer than two systems or topics.
+        For fewer than two systems or topics, and for other scores that `compare` refuses.
 
     Notes
     -----

@@ -51,10 +51,10 @@ class PreparedScores:
 def as_scores(scores: Any) -> Scores:
     """Convert a mapping, a data frame or an array to `Scores`; return `Scores` unchanged.
 
-    The keys of a mapping are systems, which may have been evaluated separately. Its values are
-    mappings or series by topic, or lists in order of topics; shorter lists are padded with
-    NaN: their systems have no score on the last topics. An array has shape (topics, systems) or
-    (topics, systems, shards); its topics and systems are numbered from 1.
+    A data frame, read as by `read_scores`, must have one measure. The keys of a mapping are
+    systems, which may have been evaluated separately. Its values are mappings or series by topic,
+    or lists in order of topics; shorter lists are padded with NaN. An array has shape
+    (topics, systems) or (topics, systems, shards); its topics and systems are numbered from 1.
     """
     if isinstance(scores, Scores):
         return scores
@@ -137,8 +137,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         check_choice("missing", missing, MISSING)
     has_shards = bool(scores.shards)
     if has_shards and (not info.shards or info.axis != scores.axis):
-        infos = (test.info for test in TESTS.values() if not test.info.refusal)
-        names = ", ".join(one.name for one in infos if one.shards and one.axis == scores.axis)
+        infos = (t.info for t in TESTS.values() if not t.info.refusal)
+        names = ", ".join(i.name for i in infos if i.shards and i.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not has_shards and info.shards == "required":
         raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")
@@ -167,8 +167,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"a test requires at least two scores of each system, got {counts[k]} of"
             f" {quote(scores.systems[k])}"
         )
-    if info.requires_bounded_scores and (invalid := np.argwhere((values < 0) | (values > 1))).size:
-        score, cell = values[tuple(invalid[0])], selection.describe_cell(invalid[0])
+    if info.requires_bounded_scores and (cells := np.argwhere((values < 0) | (values > 1))).size:
+        score, cell = values[tuple(cells[0])], selection.describe_cell(cells[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
 
@@ -282,7 +282,7 @@ def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Transform scores such that their mean is the statistic or its logarithm; not for medians."""
+    """Transform scores such that their mean is the statistic or its logarithm, except medians."""
     values = inputs.scores.values
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
@@ -292,8 +292,8 @@ def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
             )
         values = values * len(inputs.topic_scores)
     elif statistic == "geometric-mean":
-        if (negative := np.argwhere(values < 0)).size:
-            score, cell = values[tuple(negative[0])], inputs.scores.describe_cell(negative[0])
+        if (cells := np.argwhere(values < 0)).size:
+            score, cell = values[tuple(cells[0])], inputs.scores.describe_cell(cells[0])
             raise CranfieldError(
                 f"a geometric mean requires scores of at least 0, got {score:g} for {cell}"
             )
@@ -340,7 +340,7 @@ def aggregate_clusters(
     test of means with cluster-robust standard errors (Liang and Zeger, 1986, with the CR1 factor
     G / (G - 1)) and G - 1 degrees of freedom. If all clusters have the same size, both weights give
     the same scores. The aggregated scores are for tests of means only; with few clusters of very
-    different sizes their standard errors are too small.
+    different sizes standard errors of means are too small.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def aggregate_clusters(
     PolicyError
         For an unknown weight, clusters of a wrong type, or scores by shard.
     CranfieldError
-        For a row without a cluster or a score, or scores that are infinite or beyond 1e100.
+        For no rows, rows without a cluster or a score, or scores that are infinite or beyond 1e100.
 
     Examples
     --------
@@ -375,8 +375,8 @@ def aggregate_clusters(
     """
     check_choice("weight", weight, WEIGHTS)
     values = check_squarable(scores).require_two_axes("scores by shard have no clusters")
-    if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.describe_cell(missing[0])
+    if (cells := np.argwhere(np.isnan(values))).size:
+        cell = scores.describe_cell(cells[0])
         raise CranfieldError(f"{cell} has no score; clusters require complete scores")
     if not scores.topics:
         raise CranfieldError("expected scores of at least one row, got none")
@@ -391,8 +391,8 @@ def aggregate_clusters(
     min_size, max_size = int(sizes.min()), int(sizes.max())
     counts = {"rows": len(values), "smallest": min_size, "largest": max_size}
     settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
-    values = mean + deviation_sums / divisor
-    return replace(scores, values=values, topics=tuple(index_of), settings=settings)
+    cluster_scores = mean + deviation_sums / divisor
+    return replace(scores, values=cluster_scores, topics=tuple(index_of), settings=settings)
 
 
 def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:

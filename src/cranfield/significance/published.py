@@ -114,8 +114,8 @@ def power_of_published(
     ----------
     tests
         Rows of t, number of topics, and optionally a name; or a file or data frame with the columns
-        `t`, `topics` (or `n`) and optionally `name`. In all rows, a column `test` must name a
-        paired t-test, and columns `alternative` and `alpha` must agree with the options. t is
+        `t`, `topics` (or `n`) and optionally `name`. Values of a column `test` must name a paired
+        t-test, and those of columns `alternative` and `alpha` agree with the options. t is
         positive if the first system is better.
     alpha
         Significance level; below one half for a one-sided test.
@@ -161,7 +161,7 @@ def power_of_published(
     low, high = np.reshape(intervals, (-1, 2)).T / root_n
     nearer_bound = np.where(np.abs(low) < np.abs(high), low, high)
     nearer_bound[(low <= 0) & (high >= 0)] = 0.0
-    needed, needed_at_bound = (
+    n_needed, n_needed_at_bound = (
         pl.Series(
             [_find_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64
         )
@@ -171,10 +171,10 @@ def power_of_published(
     names = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
-    power_values = _compute_power(effect, n_topics, alpha, alternative), needed, needed_at_bound
+    power_values = _compute_power(effect, n_topics, alpha, alternative), n_needed, n_needed_at_bound
     values = compute_t_pvalue(t, df, alternative), effect, low, high, *power_values
     rows = append_values(names, PublishedPower.columns, *values)
-    unreachable_rows = rows.filter(needed.is_null(), pl.col("effect") != 0)
+    unreachable_rows = rows.filter(n_needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
         " is enough"

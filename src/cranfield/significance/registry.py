@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TestFunction = Callable[..., "Outcome"]
 """Takes pairs and options; a test with parameters also takes its `spec`."""
 
-Fit = Callable[["Floats"], "SystemModel"]
+FitFunction = Callable[["Floats"], "SystemModel"]
 Corrector = Callable[["Outcome", "Pairs", "TestOptions"], "Outcome"]
 ALTERNATIVES = ("two-sided", "greater", "less")  # alternative hypotheses
 MISSING = ("error", "drop", "zero", "available")  # policies for missing scores
@@ -301,7 +301,7 @@ class Test:
 
     info: TestInfo
     run: TestFunction
-    fit: Fit
+    fit: FitFunction
     spec: Spec | None = None  # its text form, such as `glm(link='probit')`, has the parameters
 
     def with_parameters(self, text: str) -> Test:
@@ -336,7 +336,7 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 
 
 def register_test(
-    name: str, *, fit: Fit | None = None, spec: Spec | None = None, **properties: Any
+    name: str, *, fit: FitFunction | None = None, spec: Spec | None = None, **properties: Any
 ) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test; `fit` fits its model, if it has one."""
 

@@ -209,17 +209,17 @@ def _describe_system(values: Floats) -> dict[str, float]:
     # Equal replicates differ from their mean only by rounding.
     is_varying = np.nanmax(values, axis=1) > np.nanmin(values, axis=1)
     ss_within = np.nansum((values - means[:, None])[is_varying] ** 2)
-    within = float(ss_within) / df if df else np.nan
+    within_variance = float(ss_within) / df if df else np.nan
     variance_of_means = float(means.var(ddof=1)) if len(means) > 1 else np.nan
-    between = variance_of_means - within * float((1 / counts).mean())
-    total_variance = max(between, 0.0) + within
+    between_variance = variance_of_means - within_variance * float((1 / counts).mean())
+    total_variance = max(between_variance, 0.0) + within_variance
     replicate_means = values[:, has_score.all(axis=0)].mean(axis=0)
     return {
         "replicates": values.shape[1],
         "mean": float(means.mean()),
-        "between topics": between,
-        "within": within,
-        "intraclass": max(between, 0.0) / total_variance if total_variance > 0 else np.nan,
+        "between topics": between_variance,
+        "within": within_variance,
+        "intraclass": max(between_variance, 0.0) / total_variance if total_variance > 0 else np.nan,
         "lowest": float(replicate_means.min()) if replicate_means.size else np.nan,
         "highest": float(replicate_means.max()) if replicate_means.size else np.nan,
         "SD": float(replicate_means.std(ddof=1)) if replicate_means.size > 1 else np.nan,

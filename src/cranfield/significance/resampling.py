@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import TestOptions
 
-Counts = NDArray[np.uint16]  # numbers of draws of topics; as floats they need four times the memory
+DrawCounts = NDArray[np.uint16]  # as floats, numbers of draws need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
 # Random numbers drawn at a time; results for a seed depend on it, so do not change it.
 DRAWS_PER_BLOCK = 2**21
@@ -67,7 +67,7 @@ def count_extreme_values(
     return np.asarray((orient_inplace(resampled, alternative) >= threshold[:, None]).sum(axis=1))
 
 
-def count_extreme(
+def count_extremes(
     pairs: Pairs,
     observed: Floats,
     resample: Callable[[Pairs], Floats],
@@ -176,7 +176,7 @@ def draw_counts(
         yield rows, counts.astype(np.float64)
 
 
-def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> Counts:
+def draw_topic_counts(resamples: int, n_topics: int, seed: int) -> DrawCounts:
     """Return how often each topic is drawn in each resample, shape (resamples, topics)."""
     counts = np.empty((resamples, n_topics), dtype=np.uint16)
     for rows, block_counts in draw_counts(make_stream(seed), resamples, n_topics):
@@ -203,7 +203,7 @@ class CentredRows:
         self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise)
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise**2)
 
-    def compute_moments(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
+    def compute_moments(self, counts: Floats | DrawCounts) -> tuple[Floats, Floats]:
         """Return means and variances (divisor n - 1) by row, for counts of shape (resamples, n)."""
         n = counts.shape[1]
         mean = multiply_samples(self.integers, counts)
@@ -225,7 +225,7 @@ class CentredRows:
 MAX_SMALL_PRODUCT = 2**18  # largest size of a matrix product for which OpenBLAS uses one thread
 
 
-def multiply_samples(numbers: Floats, counts: Floats | Counts) -> Floats:
+def multiply_samples(numbers: Floats, counts: Floats | DrawCounts) -> Floats:
     """Compute `numbers @ counts.T`, small products in blocks of rows that use one thread each."""
     if counts.dtype != np.float64:
         blocks = slice_rows(len(counts), counts.shape[1], DRAWS_PER_BLOCK)

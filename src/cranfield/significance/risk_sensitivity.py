@@ -88,7 +88,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For missing, infinite or negative scores, and for a measure whose lower scores are better.
+        For no, missing, infinite or negative scores, and if lower scores are better.
 
     Notes
     -----
@@ -122,8 +122,8 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     check_number("alpha", alpha, 0)
     table = as_scores(scores).check_finite().average_shards()
     values = table.values
-    if (missing := np.argwhere(np.isnan(values))).size:
-        raise CranfieldError(f"{table.describe_cell(missing[0])} lacks a score that risk requires")
+    if (cells := np.argwhere(np.isnan(values))).size:
+        raise CranfieldError(f"{table.describe_cell(cells[0])} lacks a score that risk requires")
     if not values.size:
         raise CranfieldError("risk requires scores of at least one system on one topic, got none")
     if table.lower_is_better:

@@ -377,7 +377,7 @@ class Simulator:
         # The base of the power: the CDF, or its complement.
         base = np.where(is_rise[:, None], self.cdf, 1 - self.cdf)
 
-        def raise_to(exponent: Floats) -> Floats:
+        def raise_base(exponent: Floats) -> Floats:
             powers = base ** exponent[:, None]
             return np.where(is_rise[:, None], powers, 1 - powers)
 
@@ -385,12 +385,12 @@ class Simulator:
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
-            middle_means = _compute_means(self.points, raise_to(np.exp(middle)), self.is_discrete)
+            middle_means = _compute_means(self.points, raise_base(np.exp(middle)), self.is_discrete)
             is_enough = np.where(is_rise, middle_means >= targets, middle_means <= targets)
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         # Avoid the rounding errors of a power of 1.
         is_unchanged = targets == self.means
-        cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
+        cdf = np.where(is_unchanged[:, None], self.cdf, raise_base(np.exp(high)))
         new_means = _compute_means(self.points, cdf, self.is_discrete)
         failures = np.flatnonzero(~(np.abs(new_means - targets) <= 1e-9 * np.ptp(self.points)))
         if failures.size:
@@ -439,16 +439,16 @@ class Simulator:
             return self._compute_quantiles((ranks + offset[:, None]) / n)
         weights = rng.normal(size=(n_topics, len(self.normal_scores)))
         # A matrix product by BLAS would depend on its number of threads.
-        normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
+        z = np.einsum("ij,jk->ik", weights, self.normal_scores)
         if self.shrinkage:
             common_part = rng.normal(size=(n_topics, 1)) * np.sqrt(self._mean_correlation)
-            independent_part = rng.normal(size=normal.shape) * np.sqrt(1 - self._mean_correlation)
-            normal = np.sqrt(1 - self.shrinkage) * normal
-            normal += np.sqrt(self.shrinkage) * (common_part + independent_part)
-        probabilities = ndtr(normal)
+            independent_part = rng.normal(size=z.shape) * np.sqrt(1 - self._mean_correlation)
+            z = np.sqrt(1 - self.shrinkage) * z
+            z += np.sqrt(self.shrinkage) * (common_part + independent_part)
+        probabilities = ndtr(z)
         if self.df is not None:
             scale = np.sqrt(rng.chisquare(self.df, size=(n_topics, 1)) / self.df)
-            probabilities = stdtr(self.df, normal / scale)
+            probabilities = stdtr(self.df, z / scale)
         return self._compute_quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 
     def _compute_quantiles(self, probabilities: Floats) -> Floats:
@@ -547,9 +547,9 @@ def fit_simulator(
         raise CranfieldError(
             f"fitting distributions requires at least {MIN_TOPICS} topics, got {len(values)}"
         )
-    constants = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
-    if constants.size:
-        name = quote(score_table.systems[constants[0]])
+    indices = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
+    if indices.size:
+        name = quote(score_table.systems[indices[0]])
         raise CranfieldError(
             f"cannot fit a distribution: system {name} has the same score for each topic"
         )

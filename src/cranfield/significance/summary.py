@@ -180,8 +180,8 @@ def _describe_common_topics(rows: pl.DataFrame, baseline: str | None) -> list[st
     if "group" in rows.columns:
         n_baseline = n_baseline.over("group")
     n_topics = pl.max_horizontal("topics", n_baseline)
-    systems = rows.select(common=n_common, is_incomplete=n_common < n_topics)
-    counts = systems.filter("is_incomplete")["common"]
+    overlaps = rows.select(n_topics=n_common, is_incomplete=n_common < n_topics)
+    counts = overlaps.filter("is_incomplete")["n_topics"]
     if counts.is_empty():
         return []
     range_text = format_range(counts.to_numpy())
@@ -231,9 +231,9 @@ def _split_topics(
             f"{table.source}: expected topics that have scores, such as {quote(topics[0])}, got"
             f" {quote(table.frame['topic'][0])}"
         )
-    if unassigned := [topic for topic in topics if topic not in set(rows["topic"])]:
-        names = list_some(map(quote, unassigned), 3)
-        notes.append(f"{inflect(len(unassigned), 'topic')} excluded for lack of a group ({names})")
+    if names := [quote(topic) for topic in topics if topic not in set(rows["topic"])]:
+        count_text = inflect(len(names), "topic")
+        notes.append(f"{count_text} excluded for lack of a group ({list_some(names, 3)})")
     if n_unknown := table.frame.height - rows.height:
         notes.append(
             f"{inflect(n_unknown, 'row')} of {table.source} ignored: topics without scores"

@@ -135,7 +135,7 @@ def topics_needed(
     Raises
     ------
     PolicyError
-        For an unknown design, or an option that is missing, invalid or not used by the design.
+        For an unknown design, or an option that is missing, invalid, or (except `power`) unused.
     CranfieldError
         If more than ten million topics would be needed.
 
@@ -266,8 +266,8 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
             raise CranfieldError("a variance requires a system with at least two scores, got none")
         table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
-    if (missing := np.argwhere(np.isnan(values))).size:
-        cell = scores.describe_cell(missing[0])
+    if (cells := np.argwhere(np.isnan(values))).size:
+        cell = scores.describe_cell(cells[0])
         raise CranfieldError(f"{cell} has no score; model='anova-1' allows missing scores")
     if min(values.shape) < 2:
         raise CranfieldError(
@@ -424,7 +424,9 @@ def power_pairs(
         50    0.570     0.840       0.260   0.080
     """
     check_arguments(power_pairs, locals())
-    sizes = () if topics is None else (topics,) if isinstance(topics, int) else tuple(topics)
+    if isinstance(topics, (int, np.integer)):
+        topics = (int(topics),)
+    sizes = () if topics is None else tuple(topics)
     for size in sizes:
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))

@@ -510,7 +510,7 @@ def test_a_release_names_decisions_that_another_seed_may_reverse(
 ) -> None:
     opened = scored(tmp_path / "c", ("a", "b", "c"), topics=4)
     monkeypatch.setattr(leaderboard, "_comparisons", deque())
-    patched = "cranfield.significance.comparison.result.describe_borderline"
+    patched = "cranfield.significance.comparison.result.describe_close_pvalues"
     monkeypatch.setattr(patched, lambda *_: [f"a p-value is close{MORE_RESAMPLES}"])
     made = release(opened)
     assert made.notes[-1] == "a p-value is close"

@@ -181,8 +181,8 @@ def compare(
         names = ", ".join(name for name, t in TESTS.items() if t.info.has_threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
     statistic = choose_statistic(score_table, statistic, info.name)
-    inputs = prepare_scores(score_table, info, missing)
-    used_scores, inputs = inputs.scores, transform_scores(inputs, statistic)
+    prepared_scores = prepare_scores(score_table, info, missing)
+    used_scores, inputs = prepared_scores.scores, transform_scores(prepared_scores, statistic)
     baselines = find_baselines(used_scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
     if not (options.is_two_sided or baselines or len(pairs) == 1):
@@ -222,7 +222,7 @@ def compare(
         # Rank 1 is the best system, so ranks and their differences are reversed.
         means, difference = model.ranks_from - means, 0.0 - difference
         statistics, effect = 0.0 - statistics, 0.0 - effect
-        intervals = (partial(_negate, intervals[0]), partial(_negate, intervals[1]))
+        intervals = (partial(_negate_bounds, intervals[0]), partial(_negate_bounds, intervals[1]))
     comparison = PairwiseComparison(
         test=info.name,
         correction=selected_correction.name,
@@ -273,7 +273,7 @@ def compare(
                 selected_correction,
                 applied_correction,
                 corrected_outcome,
-            ).describe(),
+            ).collect_notes(),
         ),
     )
     result_notes = *comparison.get_direction_notes(), *describe_best_baseline(comparison)
@@ -322,7 +322,7 @@ def _warn_of_exact(exact: bool | None, details: Mapping[str, Any]) -> None:
         warn("exact has no effect: this test computes p-values in only one way")
 
 
-def _negate(interval: IntervalFunction, level: Level) -> Bounds:
+def _negate_bounds(interval: IntervalFunction, level: Level) -> Bounds:
     low, high = interval(level)
     return -high, -low
 
@@ -344,10 +344,11 @@ def rank_sets(
     .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
 
     if N- are the systems that are significantly better, and N+ the systems that are significantly
-    worse. Pairs are compared by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped
-    over topics. Simultaneous sets, from one family of all pairs, contain all true ranks with
-    probability 1 - alpha or more. The marginal set of a system, from the family of its own pairs,
-    contains its true rank with this probability, and is never larger than its simultaneous set.
+    worse. Pairs are compared by the default of :func:`cranfield.compare`, for three systems or more
+    Tukey's HSD bootstrapped over topics. Simultaneous sets, from one family of all pairs, contain
+    all true ranks with probability 1 - alpha or more. The marginal set of a system, from the family
+    of its own pairs, contains its true rank with this probability, and is never larger than its
+    simultaneous set.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
     are assumed to be a random sample of at least a dozen.
@@ -359,8 +360,7 @@ def rank_sets(
     alpha
         1 minus the confidence level.
     missing
-        Policy for missing scores: `error`, the default; `drop` excludes topics that lack a score;
-        `zero` replaces missing scores by 0.
+        As for :func:`cranfield.compare`.
     resamples, seed
         Number of resamples of topics, and the seed of the random numbers.
     jobs

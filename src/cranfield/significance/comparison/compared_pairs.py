@@ -53,7 +53,7 @@ PAIRS: Columns = {
     "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
     "zeros": Column("Number of topics on which scores count as equal; 0 if the test counts none."),
-    "ties": Column("Number of differences or scores with tied ranks."),
+    "ties": Column("Number of tied values in signed-rank and rank-sum tests; 0 in other tests."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
 """Columns of :meth:`ComparedPairs.tabulate_pairs`."""
@@ -290,11 +290,11 @@ class ComparedPairs:
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
-        lowest, highest = make_infinite_bounds(len(self))
-        low, high = (lowest, highest) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
+        bottom, top = make_infinite_bounds(len(self))
+        low, high = (bottom, top) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
         # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
-        return (low, highest) if (self.alternative == "greater") != is_reversed else (lowest, high)
+        return (low, top) if (self.alternative == "greater") != is_reversed else (bottom, high)
 
     def to_matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
         """Arrange values by pair in a matrix, system by system; NaN for pairs not compared.
@@ -517,8 +517,8 @@ class ComparedPairs:
         """Return the systems from best to worst, with means, intervals, rank sets and groups.
 
         The columns `low` and `high` require half-widths, the columns `groups` and `ranks` a
-        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require a
-        correction that controls the family-wise error rate.
+        two-sided comparison of all pairs. Confidence sets of ranks, such as `2-5`, also require
+        control of the family-wise error rate.
         """
         order = self.order
         names, means = [self.systems[k] for k in order], self.means[order]

@@ -88,7 +88,7 @@ class Equivalence(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "difference": Column("As in the comparison: mean of the first system minus the second."),
+        "difference": Column("As in the comparison: first system minus second, or log ratio."),
         **declare_bounds(
             "confidence interval that is compared with the margin",
             "; NaN if it would contradict the test decision",
@@ -171,13 +171,13 @@ class Equivalence(Result):
 
     @property
     def _margin_masks(self) -> tuple[Bools, Bools]:
-        """Masks of pairs whose interval is above the lower margin, and below the upper margin."""
+        """Masks of pairs whose interval is above minus the margin, and below the margin."""
         low, high = self.bounds
         return low > -self.margin, high < self.margin
 
     @property
     def is_equivalent(self) -> Bools:
-        """Whether each pair is equivalent; it may nevertheless differ significantly."""
+        """Mask of the equivalent pairs, which may nevertheless differ significantly."""
         return np.logical_and(*self._margin_masks)
 
     @property
@@ -266,8 +266,8 @@ class Equivalence(Result):
             f"low, high: {100 * self.level:.4g}% confidence interval of the"
             f" {comparison.interval_of}, {self.scope}",
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
-            " hypothesis that the difference is the margin or more; p non-inferiority: p-value of"
-            " the null hypothesis that the first system is worse by the margin or more",
+            " hypothesis that the systems differ by the margin or more; p non-inferiority:"
+            " p-value of the null hypothesis that the first system is worse by the margin or more",
             "ruled out: differences above this size, in either direction, are outside the interval",
             *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]

@@ -33,7 +33,7 @@ class RankSets(Result):
     Attributes
     ----------
     measure
-        Text form of the measure; empty where it is not known.
+        Name of the measure; empty where it is not known.
     systems, means
         Names of the systems, and the statistic that orders them.
     mean_of

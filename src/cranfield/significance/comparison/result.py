@@ -46,13 +46,11 @@ MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap has little power or 
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
-# End of the note on p-values near alpha.
-MORE_RESAMPLES = "; more resamples reduce this margin"
-# End of the note on a baseline with the best mean.
-TEST_ALL_PAIRS = "compare all pairs instead"
+MORE_RESAMPLES = "; more resamples reduce this margin"  # end of the note on p-values near alpha
+TEST_ALL_PAIRS = "compare all pairs instead"  # end of the note on a baseline with the best mean
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence level
-MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
+MIN_SD_RATIO = 1.5  # smallest reported ratio of an SD of differences to the common estimate
 
 MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear difference
 MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
@@ -92,9 +90,9 @@ class AppliedTest:
     applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected_outcome: Outcome
 
-    def describe(self) -> list[str]:
+    def collect_notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
-        limit_notes = list(self._describe_unreachable())
+        limit_notes = list(self._describe_unreachable_alpha())
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._describe_assumptions(is_unreachable=bool(limit_notes))
         alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
@@ -106,7 +104,8 @@ class AppliedTest:
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
                 f" level of {100 * alpha:g}% it must be {1 - alpha:.4g}"
             )
-        return [*notes, *self._describe_paired_tests(), *self._describe_borderline(), *limit_notes]
+        notes += [*self._describe_paired_tests(), *self._describe_close_pvalues()]
+        return notes + limit_notes
 
     def _describe_assumptions(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions of the test or its correction that are probably violated."""
@@ -137,7 +136,7 @@ class AppliedTest:
             yield from _describe_variances(pairs, advice)
 
     def _describe_paired_tests(self) -> Iterator[str]:
-        """Yield a note on clear differences by paired t-tests that a pooled error misses."""
+        """Yield a note on clear differences by paired t-tests that are not significant here."""
         if not self.correction.pools_errors or self.pairs.n_systems < 3:
             return
         raw_pvalues, n_pairs = compute_paired_t_pvalues(self.pairs), len(self.pairs)
@@ -160,13 +159,13 @@ class AppliedTest:
                 f" not significant here, where all pairs share one error term; {SEPARATE_PAIR}"
             )
 
-    def _describe_borderline(self) -> Iterator[str]:
+    def _describe_close_pvalues(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        pvalues, is_drawn = self.corrected_outcome.pvalue, self.applied_correction.is_random
-        if is_drawn or "resamples" in self.outcome.details:
+        pvalues, is_random = self.corrected_outcome.pvalue, self.applied_correction.is_random
+        if is_random or "resamples" in self.outcome.details:
             # A correction that draws no random numbers multiplies the p-values of the test.
-            factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
-            yield from describe_borderline(pvalues, factors, self._name_pair, self.options)
+            factors = np.ones(len(pvalues)) if is_random else pvalues / self.outcome.pvalue
+            yield from describe_close_pvalues(pvalues, factors, self._name_pair, self.options)
 
     def _name_pair(self, k: int) -> str:
         pairs = self.pairs
@@ -187,7 +186,7 @@ class AppliedTest:
                 f" possible p-value with {inflect(pairs.n_topics, 'topic')} is {min_pvalue:.4g}"
             )
 
-    def _describe_unreachable(self) -> Iterator[str]:
+    def _describe_unreachable_alpha(self) -> Iterator[str]:
         """Yield a note if no difference could be significant, however large."""
         outcome, correction, options = self.outcome, self.correction, self.options
         raw_pvalues, details = outcome.pvalue, outcome.details
@@ -195,7 +194,7 @@ class AppliedTest:
             return
         smallest_pvalues, n_topics = self.corrected_outcome.smallest_pvalues, int(outcome.n.max())
         if smallest_pvalues is not None and options.alpha < smallest_pvalues.min() < 1:
-            yield describe_unreachable(smallest_pvalues.min(), n_topics, options)
+            yield describe_unreachable_alpha(smallest_pvalues.min(), n_topics, options)
             return
         if "resamples" in details or correction.is_random:
             min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
@@ -222,7 +221,7 @@ class AppliedTest:
             )
 
 
-def describe_borderline(
+def describe_close_pvalues(
     pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: TestOptions
 ) -> Iterator[str]:
     """Yield a note if p-values are within their margin of error of alpha.
@@ -243,7 +242,7 @@ def describe_borderline(
         )
 
 
-def describe_unreachable(smallest_pvalue: float, n_topics: int, options: TestOptions) -> str:
+def describe_unreachable_alpha(smallest_pvalue: float, n_topics: int, options: TestOptions) -> str:
     """Return a note on a smallest possible p-value above alpha."""
     return (
         f"no difference can be significant at {options.alpha:g} with {inflect(n_topics, 'topic')}:"
@@ -287,10 +286,10 @@ def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     # Some corrections cover all pairs, so that the choice of the baseline has no effect.
     if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].covers_all_pairs:
         return []
-    noun, verb, pronoun = ("s", "have", "they were") if len(names) > 1 else ("", "has", "it was")
+    ending, verb, clause = ("s", "have", "they were") if len(names) > 1 else ("", "has", "it was")
     return [
-        f"the baseline{noun} {' and '.join(names)} {verb} the best {comparison.mean_of} of these"
-        f" systems; if {pronoun} chosen for this reason, p-values are too small: {TEST_ALL_PAIRS}"
+        f"the baseline{ending} {' and '.join(names)} {verb} the best {comparison.mean_of} of these"
+        f" systems; if {clause} chosen for this reason, p-values are too small: {TEST_ALL_PAIRS}"
     ]
 
 
@@ -307,7 +306,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     alternative, alpha
         Options of the test: the alternative hypothesis, and the significance level.
     measure
-        Text form of the measure; empty where it is not known.
+        Name of the measure; empty where it is not known.
     systems
         Names of the systems, in the order of `means`.
     means
@@ -336,7 +335,8 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
     half_widths
         Half-width of an interval around each mean, or around its logarithm for geometric means.
         Systems whose intervals do not overlap differ significantly. None if the correction has no
-        half-widths, or if systems have different numbers of scores.
+        half-widths (`bootstrap-tukey` has them only for two-sided tests of all pairs), or if
+        systems have different numbers of scores.
     anova, omnibus
         ANOVA table, and omnibus test of all systems by ranks; None for other tests.
     baselines
@@ -386,7 +386,7 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
 
     @property
     def places(self) -> int:
-        """Number of decimals of means: four, or more if all means are small, as of P@1000."""
+        """Number of decimals of means: four, or more if all means are small, as for P@1000."""
         return choose_decimals(self.means)
 
     @property
@@ -493,8 +493,8 @@ class PairwiseComparison(ComparedPairs, Result, ProseMixin):
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
-            scale = " of the log" if self.mean_of == "geometric mean" else ""
-            width = f"half-width{scale} {self.half_widths[0]:.{self.places}f}"
+            log_text = " of the log" if self.mean_of == "geometric mean" else ""
+            width = f"half-width{log_text} {self.half_widths[0]:.{self.places}f}"
             lines.append(
                 f"intervals: {width}; systems with disjoint intervals differ significantly"
             )

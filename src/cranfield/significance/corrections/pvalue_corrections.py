@@ -60,10 +60,10 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     does: p times the number of comparisons
     source: Bonferroni (1936)
     """
-    return _correct("bonferroni", outcome, bound_by_bonferroni)
+    return _correct_outcome("bonferroni", outcome, bound_by_bonferroni)
 
 
-def _correct(
+def _correct_outcome(
     correction: str,
     outcome: Outcome,
     bound_intervals: Callable[[IntervalFunction, Floats, Level], Bounds],
@@ -117,7 +117,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
-    return _correct("holm", outcome, bound_by_bonferroni)
+    return _correct_outcome("holm", outcome, bound_by_bonferroni)
 
 
 @register_correction("sidak", aliases=("šidák",), multiplies_pvalues=True)
@@ -128,7 +128,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
     assumes: comparisons are independent, or two-sided tests of normally distributed differences
     source: Sidak (1967)
     """
-    return _correct("sidak", outcome, bound_by_sidak, SIDAK)
+    return _correct_outcome("sidak", outcome, bound_by_sidak, SIDAK)
 
 
 @register_correction("hommel")
@@ -141,7 +141,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: TestOptions) -> Outcome:
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
-    return _correct("hommel", outcome, bound_by_bonferroni)
+    return _correct_outcome("hommel", outcome, bound_by_bonferroni)
 
 
 @register_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
@@ -153,7 +153,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: TestOptions) -> 
     assumes: comparisons are independent or positively dependent
     source: Benjamini and Hochberg (1995)
     """
-    return _correct("bh", outcome, bound_selected_pairs, SIGNIFICANT_PAIRS)
+    return _correct_outcome("bh", outcome, bound_selected_pairs, SIGNIFICANT_PAIRS)
 
 
 @register_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -165,7 +165,7 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: TestOptions) ->
     source: Benjamini and Yekutieli (2001)
     """
     bound = partial(bound_selected_pairs, dependence=_compute_harmonic(outcome.pvalue.size))
-    return _correct("by", outcome, bound, SIGNIFICANT_PAIRS)
+    return _correct_outcome("by", outcome, bound, SIGNIFICANT_PAIRS)
 
 
 def _compute_harmonic(n: int) -> float:

@@ -29,7 +29,7 @@ from cranfield.significance.registry import TestOptions, register_correction
 from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
-    Counts,
+    DrawCounts,
     as_integers,
     compute_min_flip_pvalue,
     count_in_tail,
@@ -71,7 +71,7 @@ class PooledErrors:
         errors = np.full(len(self.pairs), self.standard_error)
         return standardise_difference(self.difference, errors)
 
-    def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
+    def resample(self, counts: Floats | DrawCounts) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and standard errors of differences."""
         means, variances = self.residuals.compute_moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
@@ -203,7 +203,7 @@ def bound_simultaneously(
 
 
 class CentredPairs:
-    """Mean differences and their standard errors by pair; 0 for differences that do not vary."""
+    """Mean differences by pair, and their standard errors: 0 for differences that do not vary."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.compute_differences()
@@ -220,7 +220,7 @@ class CentredPairs:
         t = standardise_difference(self.difference, self.standard_error)
         return np.where(self.standard_error == 0, 0.0, t)
 
-    def resample(self, counts: Floats | Counts) -> Floats:
+    def resample(self, counts: Floats | DrawCounts) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
         mean, variance = self.rows.compute_moments(counts)
         variance /= counts.shape[1]

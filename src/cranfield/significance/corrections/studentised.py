@@ -36,7 +36,7 @@ from cranfield.significance.registry import TestOptions, register_correction
 Tail = Callable[[Floats], Floats]
 DEGREE = 20  # degree of the Chebyshev polynomial on each panel
 PANEL_WIDTH = 0.125  # width of a panel, in log(1 + q)
-NEGLIGIBLE = 42.0  # integration ends where an integrand is exp(-42) of its peak
+LOG_RANGE = 42.0  # integration ends where an integrand is exp(-42) of its peak
 MAX_LOG_STEP = 0.05  # largest step of the trapezoidal rule in log S
 Z_STEP = 0.1  # step of the rule in the largest normal variable, for an error below 1e-14
 MAX_RANGE = 80.0  # larger ranges of normal variables have probabilities below the smallest float
@@ -83,7 +83,7 @@ class StudentisedMaximum:
         self.df = df
         self._tail = tail  # P(X >= w) for w >= 0
         self._interpolated_tail = Interpolator(tail)
-        self._interpolator = Interpolator(self._integrate)
+        self._interpolator = Interpolator(self._integrate_tail)
 
     def sf(self, q: Floats) -> Floats:
         """Return P(X / S >= q), with a relative error below 1e-9; 1 for q <= 0, NaN for NaN."""
@@ -95,7 +95,7 @@ class StudentisedMaximum:
         if positive_q.size:
             n_panels = np.unique(np.floor(np.log1p(positive_q) / PANEL_WIDTH)).size
             has_few_values = positive_q.size <= 2 * (DEGREE + 1) * n_panels
-            compute_tail = self._integrate if has_few_values else self._interpolator
+            compute_tail = self._integrate_tail if has_few_values else self._interpolator
             out[is_positive] = np.clip(compute_tail(positive_q), 0.0, 1.0)
         return out
 
@@ -109,9 +109,9 @@ class StudentisedMaximum:
             middle = (low + high) / 2
             is_above = self._interpolator(middle) > target
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-        return high if isinstance(probability, np.ndarray) else float(high[0])
+        return high if np.ndim(probability) else float(high[0])
 
-    def _integrate(self, q: Floats) -> Floats:
+    def _integrate_tail(self, q: Floats) -> Floats:
         """Compute E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
         if df > _INFINITE_DF:
@@ -120,20 +120,20 @@ class StudentisedMaximum:
         if df > _LARGE_DF:
             # Stirling's series avoids the difference of large, nearly equal numbers.
             log_constant = np.log(2) + np.log(df / (4 * np.pi)) / 2 - 1 / (6 * df)
-            lower = -np.sqrt(3 * NEGLIGIBLE / df)
+            lower = -np.sqrt(3 * LOG_RANGE / df)
         else:
             log_constant = np.log(2) + df / 2 * (np.log(df / 2) - 1) - gammaln(df / 2)
-            lower = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
-        upper = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
+            lower = -(LOG_RANGE / df + 0.5 + np.sqrt(LOG_RANGE / df))
+        upper = 0.5 * np.log1p(2 * (LOG_RANGE / df + np.sqrt(LOG_RANGE / df)))
         step = min(0.5 / np.sqrt(2 * df), MAX_LOG_STEP)
         # For large q the product with a normal tail has its peak at a smaller S.
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         n_points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
         for rows in slice_rows(q.size, n_points, 2**19):
-            lowest = lower + shift[rows, None]
-            widths = (upper - lowest) / (n_points - 1)
-            x = lowest + widths * np.arange(n_points)
+            starts = lower + shift[rows, None]
+            widths = (upper - starts) / (n_points - 1)
+            x = starts + widths * np.arange(n_points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
             w = q[rows, None] * s
@@ -247,7 +247,7 @@ def compute_range_tail(w: Floats, n_groups: int) -> Floats:
 
 
 def compute_any_probability(n_events: int, probability: Floats) -> Floats:
-    """Return the probability that at least one of independent events occurs."""
+    """Return the probability that one or more of equally probable, independent events occur."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(n_events * np.log1p(-np.minimum(probability, 1.0))))
 
@@ -313,7 +313,7 @@ def _make_max_distribution(n_comparisons: int, is_two_sided: bool, df: float) ->
 def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
     """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
     # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
-    ratio = NEGLIGIBLE / df
+    ratio = LOG_RANGE / df
     low, high = -(ratio + 0.5 + np.sqrt(ratio)), 0.5 * np.log1p(2 * (ratio + np.sqrt(ratio)))
     x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
     s = np.exp(x)

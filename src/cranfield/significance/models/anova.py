@@ -255,7 +255,7 @@ def compare_by_analysis(
     return compare_by_model(model, pairs, options, is_paired=is_paired, table=table)
 
 
-def reject_all(analysis: Analysis, pairs: Pairs, options: TestOptions) -> Outcome:
+def reject_all_pairs(analysis: Analysis, pairs: Pairs, options: TestOptions) -> Outcome:
     """Reject the null hypothesis for all pairs of systems with different means."""
     outcome = compare_by_analysis(analysis, pairs, options)
     return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
@@ -354,7 +354,7 @@ def fake_two_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
 
     asks: Do the mean scores differ at all?
     """
-    return reject_all(fit_two_way, pairs, options)
+    return reject_all_pairs(fit_two_way, pairs, options)
 
 
 @register_test(
@@ -369,7 +369,7 @@ def fake_three_way_test(pairs: Pairs, options: TestOptions) -> Outcome:
 
     asks: Do the mean scores over shards differ at all?
     """
-    return reject_all(fit_three_way, pairs, options)
+    return reject_all_pairs(fit_three_way, pairs, options)
 
 
 @dataclass(frozen=True)

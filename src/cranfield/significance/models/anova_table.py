@@ -70,7 +70,7 @@ def estimate_epsilons(residuals: Floats) -> tuple[float, float]:
     df = n_systems - 1.0
     gg = float(np.trace(product) ** 2 / (df * (product**2).sum()))
     numerator, denominator = n_topics * df * gg - 2, df * (n_topics - 1 - df * gg)
-    # A denominator of 0 means equal eigenvalues (sphericity); with two topics there is only one.
+    # A denominator of 0 means that all eigenvalues above 0 are equal; of two topics there is one.
     hf = 1.0 if n_topics > 2 else gg
     if denominator > 1e-9 * df * n_topics:
         hf = numerator / denominator
@@ -86,7 +86,7 @@ HEAD = (
 )
 """Column headings of the printed table."""
 
-SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
+EFFECT_CLASSES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 """Smallest omega squared, and label, of each class of effect sizes (Rutherford, 2011)."""
 
 
@@ -168,7 +168,7 @@ class AnovaTable(Result):
     def classify(self, source: str) -> str:
         """Classify the effect of a factor as large, medium, small or negligible."""
         omega2 = self.omega2[self.sources.index(source)]
-        return next((label for minimum, label in SIZES if omega2 >= minimum), "negligible")
+        return next((label for minimum, label in EFFECT_CLASSES if omega2 >= minimum), "negligible")
 
     def get_ss(self, source: str) -> float:
         """Return the sum of squares of a source."""

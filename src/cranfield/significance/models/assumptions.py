@@ -337,6 +337,6 @@ def _check_arrays(
     if predicted is not None:
         # Residuals that are rounding errors become 0.
         with np.errstate(over="ignore"):
-            peak = np.nanmax(np.abs(e + predicted), initial=0.0)
-        e = np.where(np.abs(e) <= ROUNDING * peak, 0.0, e)
+            max_score = np.nanmax(np.abs(e + predicted), initial=0.0)
+        e = np.where(np.abs(e) <= ROUNDING * max_score, 0.0, e)
     return e, predicted

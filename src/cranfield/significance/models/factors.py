@@ -47,9 +47,9 @@ class FactorialAnova(Result):
     anova
         The ANOVA table, with residuals and marginal means.
     frames_by_name
-        Data frames of effects, levels, pairs and cells.
+        Data frames of effects, levels, pairs, and (for two factors or more) cells.
     notes
-        Notes on excluded topics and factors.
+        Notes on excluded topics, factors and columns, on replicates, and on an error of 0.
     """
 
     name: ClassVar[str] = "factors"
@@ -229,9 +229,9 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
             reason = f"a factor must not have the name {quote(name)}; rename its column"
             raise InputError(reason, source=source)
     rows = system_table.rows
-    if missing := [quote(systems[k]) for k in rows.is_null().arg_true()]:
-        reason = f"expected a row for each system with scores, {inflect(len(missing), 'system')}"
-        raise InputError(f"{reason} missing: {list_some(missing, 3)}", source=source)
+    if names := [quote(systems[k]) for k in rows.is_null().arg_true()]:
+        reason = f"expected a row for each system with scores, got none for {list_some(names, 3)}"
+        raise InputError(reason, source=source)
     frame = system_table.table.frame.select(system_table.names)[rows]
     return frame.to_dict(as_series=False), list(system_table.notes)
 
@@ -258,10 +258,8 @@ def _arrange_cube(
         count_text = f"several systems ({names_text})" if names_text else "no system"
         sizes_text = " x ".join(map(str, shape))
         advice = "remove columns that are not factors" + ", or keep one of these" * bool(names_text)
-        reason = (
-            f"expected a full grid of {sizes_text} systems; {cell_text} has {count_text}; {advice}"
-        )
-        raise InputError(reason, source="table of systems")
+        reason = f"expected a full grid of {sizes_text} systems, got {count_text} with {cell_text}"
+        raise InputError(f"{reason}; {advice}", source="table of systems")
     order = [members[cell][0] for cell in product(*grid.values())]
     return values[:, order].reshape(len(values), *shape)
 

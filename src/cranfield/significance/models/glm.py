@@ -39,9 +39,9 @@ from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Test, TestOptions, find_test, register_test
 from cranfield.tabular import format_pvalue
 
-Function = Callable[[Floats], Floats]
+LinkFunction = Callable[[Floats], Floats]
 
-LINKS: dict[str, tuple[Function, Function, Function]] = {
+LINKS: dict[str, tuple[LinkFunction, LinkFunction, LinkFunction]] = {
     "logit": (logit, expit, lambda eta: expit(eta) * expit(-eta)),
     "probit": (ndtri, ndtr, lambda eta: np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi)),
     "cloglog": (
@@ -135,7 +135,7 @@ class GeneralisedLinearModel(Spec):
                 "glm requires at least two topics and two systems whose scores are not all 0 or all"
                 f" 1, got {n_topics} and {n_systems}"
             )
-        mean, effects, weights = self._iterate(scores)
+        mean, effects, weights = self._fit_iteratively(scores)
         residuals = scores - mean
         residuals[np.abs(residuals) <= ROUNDING] = 0.0
         df = (n_topics - 1.0) * (n_systems - 1)
@@ -168,7 +168,7 @@ class GeneralisedLinearModel(Spec):
         return has_topic, has_system
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-    def _iterate(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
+    def _fit_iteratively(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the expected scores, the effects of systems, and the weights of the last step."""
         link, inverse, derivative = LINKS[self.link]
         eta = np.repeat(link(scores.mean(axis=1, keepdims=True)), scores.shape[1], axis=1)
@@ -386,7 +386,7 @@ def compare_glm(
     Raises
     ------
     PolicyError
-        For an unknown family, link or correction.
+        For an unknown family, link or correction, an invalid alpha, or scores by shard.
     CranfieldError
         For scores below 0 or above 1, missing or too few scores, or a model that does not converge.
 

@@ -47,7 +47,7 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     as_integers,
     bound_by_bootstrap_t,
-    count_extreme,
+    count_extremes,
     estimate_pvalues,
 )
 from cranfield.tabular import format_pvalue
@@ -127,14 +127,14 @@ class RandomGroups:
             return np.inf
         if not self.deviations.any():
             return 0.0
-        deviance, _ = self._profile(VARIANCE_RATIOS, products)
+        deviance, _ = self._profile_likelihood(VARIANCE_RATIOS, products)
         best_index = int(deviance.argmin())
         if best_index == VARIANCE_RATIOS.size - 1:
             return np.inf
         low, high = VARIANCE_RATIOS[max(best_index - 1, 0)], VARIANCE_RATIOS[best_index + 1]
 
         def compute_slope(ratio: float) -> float:
-            return float(self._profile(np.array([ratio]), products)[1][0])
+            return float(self._profile_likelihood(np.array([ratio]), products)[1][0])
 
         if compute_slope(low) < 0 < compute_slope(high):
             # The optimisers of SciPy take long to load.
@@ -143,7 +143,7 @@ class RandomGroups:
             return float(brentq(compute_slope, low, high, xtol=1e-300, rtol=1e-14))
         return float(VARIANCE_RATIOS[best_index])
 
-    def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
+    def _profile_likelihood(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
         """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
         n, n_rows = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
@@ -385,7 +385,7 @@ def bootstrap_anova_test(pairs: Pairs, options: TestOptions) -> Outcome:
     errors = np.full(len(pairs), root_ms_error)
     resample = partial(refits.studentise, root_ms_error=root_ms_error)
     t = standardise_difference(difference, errors)
-    n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
+    n_extreme = count_extremes(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,
         pvalue=estimate_pvalues(n_extreme, options.resamples),

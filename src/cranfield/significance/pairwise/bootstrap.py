@@ -38,8 +38,8 @@ from cranfield.significance.resampling import (
     as_integers,
     bound_by_bootstrap_t,
     compute_min_flip_pvalue,
-    count_extreme,
     count_extreme_values,
+    count_extremes,
     draw_counts,
     draw_topic_counts,
     estimate_pvalues,
@@ -215,7 +215,7 @@ def bootstrap_median_test(pairs: Pairs, options: TestOptions) -> Outcome:
     )
     difference = model.subtract(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
-    n_extreme = count_extreme(
+    n_extreme = count_extremes(
         pairs, difference, lambda block: block.subtract(errors), options, rtol=RELATIVE_TOLERANCE
     )
     _, _, n_zeros = pairs.compute_moments()
@@ -340,12 +340,12 @@ def unpaired_bootstrap_test(pairs: Pairs, options: TestOptions) -> Outcome:
     n_extreme = np.zeros(len(pairs), dtype=np.intp)
     # Pairs with the same numbers of scores draw the same samples.
     sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
-    for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
-        indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
+    for k, (n_x, n_y) in enumerate(np.unique(sizes, axis=0)):
+        indices = np.flatnonzero((sizes == (n_x, n_y)).all(axis=1))
         subset = Pairs(pairs.values, pairs.first[indices], pairs.second[indices])
-        sums = totals[subset.first] * m - totals[subset.second] * n
-        resample = make_pooled_resampler(integers, int(n), int(m), options, k)
-        n_extreme[indices] = count_extreme(subset, sums, resample, options, atol=2.0 * n * m)
+        sums = totals[subset.first] * n_y - totals[subset.second] * n_x
+        resample = make_pooled_resampler(integers, int(n_x), int(n_y), options, k)
+        n_extreme[indices] = count_extremes(subset, sums, resample, options, atol=2.0 * n_x * n_y)
     mean = np.nanmean(pairs.values, axis=0)
     ss = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]

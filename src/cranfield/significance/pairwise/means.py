@@ -28,7 +28,7 @@ from cranfield.significance.registry import TestInfo, TestOptions, register_test
 from cranfield.significance.resampling import (
     as_integers,
     compute_min_flip_pvalue,
-    count_extreme,
+    count_extremes,
     draw_signs,
     estimate_pvalues,
     find_bound_ranks,
@@ -277,7 +277,7 @@ def randomisation_test(pairs: Pairs, options: TestOptions) -> Outcome:
         sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
         observed_sums = pairs.subtract(integers.sum(axis=0))
         # Sums that differ by less than the rounding of their terms are equal.
-        n_extreme = count_extreme(
+        n_extreme = count_extremes(
             pairs, observed_sums, lambda block: block.subtract(sums), options, atol=2.0 * n
         )
         pvalue = estimate_pvalues(n_extreme, options.resamples)

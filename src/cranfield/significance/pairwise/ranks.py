@@ -79,9 +79,9 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool 
     tables = _SumTables(x, y, is_triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
     low, high = tables.find_bounds(rank_of_sum)
-    start = tables.count(low, is_inclusive=True)
+    start = tables.count_sums(low, is_inclusive=True)
     # There is no sum between equal bounds.
-    end = np.maximum(start, tables.count(high, is_inclusive=False))
+    end = np.maximum(start, tables.count_sums(high, is_inclusive=False))
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
@@ -122,7 +122,7 @@ class _SumTables:
             bounds.append(sums[np.arange(len(k)), n_squares])
         return bounds
 
-    def count(self, bound: Floats, *, is_inclusive: bool) -> Indices:
+    def count_sums(self, bound: Floats, *, is_inclusive: bool) -> Indices:
         """Count the sums below a bound, or at most the bound (`is_inclusive`), by table and row."""
         n_tables, n_rows = self.x.shape
         offset = self.y.shape[1] * np.arange(n_tables)[:, None] + self.shift * np.arange(n_rows)
@@ -198,13 +198,13 @@ def signed_rank_test(pairs: Pairs, options: TestOptions) -> Outcome:
         ranking = _SignedRanks(block.compute_differences(), block.rounding, options)
         pvalue = ranking.compute_pvalues(options.alternative)
         n_ties = _count_ties(ranking.ranks)
-        return ranking.plus, ranking.total, pvalue, ranking.n, n_ties, ranking.is_exact
+        return ranking.w_plus, ranking.total, pvalue, ranking.n, n_ties, ranking.is_exact
 
-    plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
+    w_plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
     return Outcome(
-        statistic=plus / 2,
+        statistic=w_plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
-        effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
+        effect=np.divide(2 * w_plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(bound_pseudo_median, pairs, options),
         n=n,
         n_zeros=pairs.n_topics - n,
@@ -223,9 +223,9 @@ class _SignedRanks:
         self.ranks, tie_terms = rank_rows(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
-        self.plus = (self.ranks * is_win).sum(axis=1)
+        self.w_plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
-        # Standard deviation of `plus` / 2 under the null hypothesis.
+        # Standard deviation of `w_plus` / 2 under the null hypothesis.
         self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - tie_terms / 48)
         self.is_exact = (
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
@@ -234,17 +234,17 @@ class _SignedRanks:
     def compute_pvalues(self, alternative: str) -> Floats:
         """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
+            z = np.nan_to_num((self.w_plus - self.total / 2) / 2 / self.deviation)
         pvalue = compute_tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
             cdf, pattern = self._compute_distributions()
-            plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
+            w_plus, total = np.stack([self.w_plus, self.total])[:, self.is_exact].astype(np.intp)
             # The distribution is symmetric: its upper tail is a lower tail.
-            low, high = cdf[pattern, plus], cdf[pattern, total - plus]
+            low, high = cdf[pattern, w_plus], cdf[pattern, total - w_plus]
             pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
-    def find_largest_rejected(self, tail: Floats) -> Indices:
+    def find_largest_rejected_sums(self, tail: Floats) -> Indices:
         """Return the largest rejected sum of doubled ranks, by tail probability; -1 for none."""
         largest_sums = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
@@ -260,7 +260,7 @@ class _SignedRanks:
         return np.where(self.n > 0, largest_sums, -1)
 
     def _compute_distributions(self) -> tuple[Floats, Indices]:
-        """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
+        """Return the CDF of `w_plus` for each pattern of ranks, and the pattern of each pair."""
         ranks = self.ranks[self.is_exact].astype(np.int32)
         patterns, pattern_of_pair = np.unique(ranks, axis=0, return_inverse=True)
         return compute_cdfs(patterns), pattern_of_pair.ravel()
@@ -304,12 +304,12 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
     for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         differences = block.compute_differences()
         ranking = _SignedRanks(differences, block.rounding, options)
-        max_sums = ranking.find_largest_rejected(tails[rows])
+        max_sums = ranking.find_largest_rejected_sums(tails[rows])
         indices = np.flatnonzero(max_sums >= 0)
         rank, d, rounding = max_sums[indices], differences[indices], block.rounding[indices]
-        plus = ranking.plus[indices]
-        minus = ranking.total[indices] - plus
-        for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
+        w_plus = ranking.w_plus[indices]
+        w_minus = ranking.total[indices] - w_plus
+        for bounds, sign, opposite_sum in ((low, 1, w_minus), (high, -1, w_plus)):
             x = np.sort(np.where(d == 0, np.inf, sign * d), axis=1)
             averages = select_kth_sum(x, x, rank // 2, is_triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
@@ -318,8 +318,8 @@ def bound_pseudo_median(pairs: Pairs, options: TestOptions, level: Level) -> Bou
             )
             bounds[rows.start + indices] = sign * bound + 0.0
     # At a confidence level near 0 the bounds may be equal, and rounding may swap them.
-    lowest, highest = np.minimum(low, high), np.maximum(low, high)
-    return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
+    min_bound, max_bound = np.minimum(low, high), np.maximum(low, high)
+    return np.where(high < 0, min_bound, low), np.where(low > 0, max_bound, high)
 
 
 @register_test(
@@ -484,10 +484,10 @@ def _compute_exact_pvalues(
     patterns, pattern_of_pair = np.unique(rows, axis=0, return_inverse=True)
     low, high = np.empty((2, len(n)))
     for k, (n_drawn, *pattern_ranks) in enumerate(patterns):
-        pairs = np.flatnonzero(pattern_of_pair.ravel() == k)
+        group = np.flatnonzero(pattern_of_pair.ravel() == k)
         tails = RankSums(np.array([rank for rank in pattern_ranks if rank > 0]), int(n_drawn))
-        totals, inverse = np.unique(rank_sum[pairs].astype(np.intp), return_inverse=True)
-        low[pairs], high[pairs] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
+        totals, inverse = np.unique(rank_sum[group].astype(np.intp), return_inverse=True)
+        low[group], high[group] = np.array([tails(int(total)) for total in totals]).T[:, inverse]
     return _combine_tails(low, high, options.alternative)
 
 

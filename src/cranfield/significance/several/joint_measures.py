@@ -19,9 +19,9 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores, find_common_settings
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
-    describe_borderline,
+    describe_close_pvalues,
     describe_inputs,
-    describe_unreachable,
+    describe_unreachable_alpha,
 )
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
@@ -243,7 +243,7 @@ def compare_measures(
     CranfieldError
         When scores are missing, infinite or too few, or if measures differ in topics or systems.
     PolicyError
-        For an unknown baseline or correction, or an option out of its range.
+        For an invalid evaluation, baseline, correction or option.
 
     Examples
     --------
@@ -277,10 +277,10 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results, joint_notes = _compare_jointly(pairs_by_measure, systems, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
+    anova_info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
     method = declaration.title
     if declaration.heading:
-        method = name_method(info, declaration, has_baseline=bool(baselines))
+        method = name_method(anova_info, declaration, has_baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,
@@ -343,10 +343,10 @@ def _compare_jointly(
 
     # P-values of constant differences do not depend on the seed.
     random_pvalues = np.where(is_constant, np.nan, pvalues)
-    notes += describe_borderline(random_pvalues, np.ones(pvalues.size), name_comparison, options)
+    notes += describe_close_pvalues(random_pvalues, np.ones(pvalues.size), name_comparison, options)
     smallest_pvalue = float(compute_smallest_pvalue(maxima)[0])
     if min(smallest_pvalue, pvalues.min()) > options.alpha:
-        notes.append(describe_unreachable(smallest_pvalue, n_topics, options))
+        notes.append(describe_unreachable_alpha(smallest_pvalue, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name

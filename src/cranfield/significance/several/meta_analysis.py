@@ -64,7 +64,7 @@ class Estimates:
     i2: Floats  # proportion of the variance that is between collections
 
 
-def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Estimates:
+def pool_estimates(y: Floats, v: Floats, tau2_by: str, errors: str) -> Estimates:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     has_estimate = np.isfinite(v)
     # In units of the largest standard error, so that squares of weights do not overflow.
@@ -86,21 +86,21 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Estimates:
         typical_v = df * sum_of_weights / (sum_of_weights**2 - (fixed_weights**2).sum(axis=1))
         i2 = tau2 / (tau2 + typical_v)
 
-    def require_two(values: Floats) -> Floats:
+    def set_nan_unless_pooled(values: Floats) -> Floats:
         return np.where(is_pooled, values, np.nan)
 
     return Estimates(
         n_collections=n_collections,
         estimate=estimate * unit,
-        error=require_two(standard_error * unit),
-        tau2=require_two(tau2 * unit**2),
-        q=require_two(q),
-        q_pvalue=require_two(chdtrc(df, q)),
-        i2=require_two(i2),
+        error=set_nan_unless_pooled(standard_error * unit),
+        tau2=set_nan_unless_pooled(tau2 * unit**2),
+        q=set_nan_unless_pooled(q),
+        q_pvalue=set_nan_unless_pooled(chdtrc(df, q)),
+        i2=set_nan_unless_pooled(i2),
     )
 
 
-def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tuple[Floats, Floats]:
+def bound_predictions(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> Bounds:
     """Return the prediction interval of the true value in another collection, by row.
 
     The parametric bootstrap of Nagashima, Noma and Furukawa (2019) draws tau^2, then a mean given
@@ -113,8 +113,8 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
         n_collections = int(columns.sum())
         rng = make_stream(seed, n_collections)
         chi2 = rng.chisquare(1, (resamples, n_collections - 1))
-        normal = rng.normal(size=resamples)
-        student = rng.standard_t(n_collections - 1, resamples)
+        normal_draws = rng.normal(size=resamples)
+        student_draws = rng.standard_t(n_collections - 1, resamples)
         # In units of the largest standard error, so that squares of weights do not overflow.
         unit = float(np.sqrt(v[row, columns].max())) or 1.0
         variances = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)
@@ -123,7 +123,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
         weights = 1 / (variances + tau2[:, None])
         mean, ss = _compute_mean_and_ss(estimates, weights)
         standard_error = np.sqrt(ss / (n_collections - 1) / weights.sum(axis=1))
-        predictions = mean + normal * np.sqrt(tau2) - student * standard_error
+        predictions = mean + normal_draws * np.sqrt(tau2) - student_draws * standard_error
         low[row], high[row] = unit * np.quantile(predictions, [(1 - level) / 2, (1 + level) / 2])
     return low, high
 
@@ -179,8 +179,8 @@ def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
 def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by restricted maximum likelihood (Viechtbauer, 2005)."""
     has_estimate = np.isfinite(v)
-    highest = np.where(has_estimate, y, -np.inf).max(axis=1)
-    span = highest - np.where(has_estimate, y, np.inf).min(axis=1)
+    max_y = np.where(has_estimate, y, -np.inf).max(axis=1)
+    span = max_y - np.where(has_estimate, y, np.inf).min(axis=1)
     unit = np.where(span > 0, span, 1.0)
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
@@ -213,7 +213,7 @@ def _compute_log_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
 
 
 def _find_root(function: ArrayFunction, low: Floats, high: Floats) -> Floats:
-    """Find the roots of decreasing functions between bounds; `low` if they are negative there."""
+    """Find the roots of decreasing functions between bounds; `low` if not positive there."""
     is_at_start, start = function(low) <= 0, low
     for _ in range(N_BISECTIONS):
         middle = (low + high) / 2
@@ -542,7 +542,7 @@ def meta_analysis(
         standard_error = deviation / np.sqrt(topics)
     y = np.where(has_error, difference, 0.0)
     v = np.where(has_error, standard_error**2, np.inf)
-    pooled = pool(y, v, tau2_by, errors)
+    pooled = pool_estimates(y, v, tau2_by, errors)
     is_pooled = pooled.n_collections > 1
     df = np.where(is_pooled, np.inf if errors == "normal" else pooled.n_collections - 1.0, 1.0)
 
@@ -570,7 +570,7 @@ def meta_analysis(
         adjusted_pvalues=corrected_outcome.pvalue,
         interval=corrected_outcome.interval(1 - alpha),
         interval_kind=corrected_outcome.interval_kind,
-        prediction=predict(y, v, 1 - alpha, resamples, seed),
+        prediction=bound_predictions(y, v, 1 - alpha, resamples, seed),
         resamples=resamples,
         seed=seed,
         notes=(*common_pairs.notes, *_describe_exclusions(common_pairs, has_error, pooled)),

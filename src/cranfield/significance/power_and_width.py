@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, poch, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, check_number
+from cranfield.base.errors import PolicyError, check_integer, check_number
 from cranfield.base.kinds import OneOf, Positive, Probability, RealNumber, check_arguments
 from cranfield.significance.registry import ALTERNATIVES
 
@@ -152,8 +152,7 @@ def power_anova(
     0.2117
     """
     check_arguments(power_anova, locals())
-    if systems < 2:
-        raise PolicyError(f"a comparison requires at least two systems, got {systems}")
+    check_integer("systems", systems, 2)
     if not 1 / (systems - 1) <= epsilon <= 1:
         raise PolicyError(
             f"epsilon (sphericity) of {systems} systems must be from {1 / (systems - 1):.4g} to 1,"

@@ -83,7 +83,7 @@ campaign release make covid --date 2020-09-01
 campaign release site covid -o site
 campaign verify covid
 """
-MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
+MAX_LINES = {"check": 9, "list": 20, "score": 30, "make": 8}
 """Maximum number of output lines of a command in the demonstration; 1 by default."""
 
 

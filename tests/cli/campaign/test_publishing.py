@@ -108,6 +108,8 @@ def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
     for line in ("10 of 10 runs accepted", "not shown: 1 refused, 1 replaced, 1 withdrawn"):
         assert line in said
     assert "refused: 6 errors" in said
+    # The leaderboard is shown whole, with the names of its columns.
+    assert "\n  rank  tag  " in said
     release = place / "covid/releases/round5-1"
     assert validate_bag(release) == []
     runs = pl.read_csv(release / "data/runs.csv")

@@ -149,6 +149,9 @@ def test_demo(folder: Path) -> None:
     out, _ = cranfield(folder, "demo")
     assert "40 systems of 28 teams, 50 topics, 23,151 judgments" in out
     assert ["UPrrf93-wt-r5", "0.8496", "0.8760"] in [line.split()[:3] for line in out.splitlines()]
+    # Names are shown whole: two of these begin with the same 14 characters.
+    for name in ("uogTrDPH_QE_RF_SB_CB", "uogTrDPH_QE_RF_CB"):
+        assert sum(line.split()[:1] == [name] for line in out.splitlines()) == 2
 
 
 def test_compare(folder: Path) -> None:

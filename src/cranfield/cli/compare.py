@@ -456,7 +456,7 @@ def demo() -> None:
 
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.summary import describe_outcome, describe_test
-    from cranfield.reporting.terminal import tabulate_systems, to_rich_table
+    from cranfield.reporting.terminal import tabulate_systems
     from cranfield.tabular import format_grid
 
     collection = cf.bundled.trec_covid()
@@ -484,7 +484,7 @@ def demo() -> None:
     ranking, bars = add_bars(comparison)
     print_line(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = tabulate_systems(evaluation)
-    console.print(to_rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
+    print_line(f"\n{format_grid(replace(table, rows=table.rows[:MAX_SYSTEMS]))}\n")
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
     print_line(f"{DEMO_REPORT} shows {n_hidden} more systems, and intervals and pairs")
     for note in (*evaluation.notes, *comparison.notes):

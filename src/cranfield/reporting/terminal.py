@@ -80,7 +80,9 @@ def draw_table(table: Table, *, is_on_terminal: bool) -> str:
     width = max(map(len, lines))
     has_room = width + 2 <= max_width and len(table.title) <= width
     if is_on_terminal or not has_room or not all(line.isascii() for line in [*lines, table.title]):
-        return draw_with_rich(to_rich_table(table), None if is_on_terminal else max_width)
+        # On a narrow terminal, long lines wrap: cut names or numbers could be equal.
+        rich_width = None if is_on_terminal else max_width
+        return draw_with_rich(to_rich_table(table), rich_width, min_width=max_width)
     body = [f" {line}" for line in lines]
     for row in sorted(table.rules, reverse=True):
         body.insert(1 + row, "")
@@ -110,11 +112,12 @@ def to_rich_table(table: Table) -> RichTable:
     return rich
 
 
-def draw_with_rich(table: RichTable, width: int | None) -> str:
-    """Render a table with Rich; without a width, for the terminal."""
+def draw_with_rich(table: RichTable, width: int | None, *, min_width: int = 0) -> str:
+    """Render a table with Rich; without a width, for the terminal or `min_width`, if larger."""
     from rich.console import Console
 
     console = Console(file=StringIO(), force_terminal=width is None, width=width)
+    console.width = max(console.width, min_width)
     with console.capture() as capture:
         console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())

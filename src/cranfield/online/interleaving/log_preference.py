@@ -77,7 +77,7 @@ def weigh_clicks(
         if "censored" in rows.columns:
             is_unknown |= pl.col("censored") & ~is_satisfied
         if n_missing := rows.filter(is_unknown).height:
-            subject = f"{inflect(n_missing, 'click')} with an unknown dwell time"
+            subject = f"{inflect(n_missing, 'click')} with an unknown or censored dwell time"
             notes.append(f"{subject} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
@@ -120,7 +120,7 @@ def mask_interleaved_pages(log: QueryLog) -> Bools:
 def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    If a log has two rankers, both take part in every interleaved page; the team with more clicks
+    If a log has two rankers, both take part in every interleaved page; the team with more credit
     wins (Radlinski et al., 2008). If there are more rankers, those that own a result of a page take
     part in it.
     """
@@ -229,10 +229,10 @@ def _compute_power(n: Indices, p: float, alpha: float) -> Floats:
     approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
     losses = approximation + np.arange(-3, 4)[:, None]
     is_rejected = (losses >= 0) & (bdtr(np.maximum(losses, 0), n, 0.5) <= alpha / 2 * (1 + 1e-12))
-    critical = np.where(is_rejected, losses, -1.0).max(axis=0)
-    threshold = np.maximum(critical, 0)
+    critical_losses = np.where(is_rejected, losses, -1.0).max(axis=0)
+    threshold = np.maximum(critical_losses, 0)
     power = bdtr(threshold, n, 1 - p) + bdtr(threshold, n, p)
-    return np.asarray(np.where(critical >= 0, power, 0.0))
+    return np.asarray(np.where(critical_losses >= 0, power, 0.0))
 
 
 QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
@@ -360,10 +360,12 @@ def preference(
     Raises
     ------
     PolicyError
-        If users or sessions have several pages and no unit is set, if the log has more than two
-        rankers and no names are set, or for an invalid option.
+        If users or sessions have several pages and no unit is set, if the log or `lists` do not
+        have two rankers and no names are set, or for an invalid option.
     InputError
-        For a log without teams or other required columns.
+        For a log without teams or other required columns, or `lists` that do not match the log.
+    CranfieldError
+        If no page has credits of both rankers.
 
     Examples
     --------

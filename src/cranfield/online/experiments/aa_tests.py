@@ -23,7 +23,7 @@ from cranfield.online.experiments.estimates import (
     read_metrics,
 )
 from cranfield.online.experiments.units import (
-    MISSING,
+    MISSING_POLICIES,
     Units,
     convert_sums_to_units,
     parse_metric_measures,
@@ -80,9 +80,11 @@ class AATests(Result):
         n_tests = self.pvalues.shape[1]
         sizes, quantile = np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
         low, high = compute_wilson_intervals(proportion, sizes, quantile)
-        has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
-        tests = zip(self.pvalues, has_few_ties, strict=True)
-        uniform_p = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
+        n_distinct = [np.unique(row).size for row in self.pvalues]
+        rows = zip(self.pvalues, n_distinct, strict=True)
+        uniform_p = [
+            kstest(row, "uniform").pvalue if 2 * n > n_tests else np.nan for row, n in rows
+        ]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniform_p]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
@@ -99,7 +101,7 @@ def simulate_aa_tests(
     n_tests: Annotated[int, Integer(1, 10**6)] = 1000,
     weights: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
-    missing: Annotated[str, OneOf(MISSING)] = "error",
+    missing: Annotated[str, OneOf(MISSING_POLICIES)] = "error",
     alpha: Annotated[float, UnitInterval()] = 0.05,
     salt: str = "replay",
 ) -> AATests:

@@ -259,11 +259,11 @@ def estimate_arms(
 
     def evaluate(mean: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            unadjusted = mean[..., metric.numerator] / mean[..., metric.denominator]
+            ratio = mean[..., metric.numerator] / mean[..., metric.denominator]
             if metric.covariate < 0:
-                return unadjusted
+                return ratio
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
-            return np.asarray(unadjusted - factor * (covariate - pivot))
+            return np.asarray(ratio - factor * (covariate - pivot))
 
     return ArmMeans.from_gradient(groups, value, gradient, evaluate)
 
@@ -391,14 +391,14 @@ class Effects:
         pvalue = np.where(is_separated, compute_tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
 
-    def compute_interval(self, critical: CriticalValue) -> Bounds:
+    def compute_interval(self, critical_value: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
             standard_error = np.where(self.standard_error == 0, np.nan, self.standard_error)
-            half_width = critical(self.df) * standard_error
+            half_width = critical_value(self.df) * standard_error
         return self.difference - half_width, self.difference + half_width
 
-    def compute_lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
+    def compute_lift_interval(self, critical_value: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
         `log` is computed for the logarithm of the ratio of means m, with squared standard error
@@ -413,24 +413,24 @@ class Effects:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             quotient = treatment / control
             if method == "fieller":
-                squared_critical = critical(self._compute_df(v * quotient**2, w)) ** 2
+                critical_square = critical_value(self._compute_df(v * quotient**2, w)) ** 2
                 covariance = np.zeros_like(control)
-                low, high = bound_by_fieller(control, treatment, v, w, covariance, squared_critical)
+                low, high = bound_by_fieller(control, treatment, v, w, covariance, critical_square)
             elif method == "linear":
                 ratio_error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
-                half_width = critical(self.df) * ratio_error
+                half_width = critical_value(self.df) * ratio_error
                 low, high = quotient - half_width, quotient + half_width
             else:
                 a, b = v / control**2, w / treatment**2
-                factor = np.exp(critical(self._compute_df(a, b)) * np.sqrt(a + b))
+                factor = np.exp(critical_value(self._compute_df(a, b)) * np.sqrt(a + b))
                 ratio = np.where(quotient > 0, quotient, np.nan)
                 low, high = ratio / factor, ratio * factor
         is_undefined = ~np.isfinite(quotient) | (self.standard_error == 0) | self.has_zeros_only
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
-    def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        lift_bounds = self.compute_lift_interval(critical, lift)
-        return (*self.compute_interval(critical), *lift_bounds, self.compute_pvalue())
+    def compute_inference(self, critical_value: CriticalValue, lift: str) -> tuple[Floats, ...]:
+        lift_bounds = self.compute_lift_interval(critical_value, lift)
+        return (*self.compute_interval(critical_value), *lift_bounds, self.compute_pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
         """Shift the control by the margin, the largest accepted loss: a number or a percentage."""

@@ -80,11 +80,9 @@ class AATests(Result):
         n_tests = self.pvalues.shape[1]
         sizes, quantile = np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
         low, high = compute_wilson_intervals(proportion, sizes, quantile)
-        n_distinct = [np.unique(row).size for row in self.pvalues]
-        rows = zip(self.pvalues, n_distinct, strict=True)
-        uniform_p = [
-            kstest(row, "uniform").pvalue if 2 * n > n_tests else np.nan for row, n in rows
-        ]
+        has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
+        tests = zip(self.pvalues, has_few_ties, strict=True)
+        uniform_p = [kstest(row, "uniform").pvalue if is_few else np.nan for row, is_few in tests]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniform_p]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 

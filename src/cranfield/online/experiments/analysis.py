@@ -509,9 +509,7 @@ def _note_few_units(units: Units, rows: Sequence[ComparisonRow]) -> list[str]:
     remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
-            remark = (
-                f"; {method} is not valid, so no test is made; set errors='permutation' instead"
-            )
+            remark = f"; {method} is not valid, so no test is made; use errors='permutation'"
     sizes = ", ".join(small_variants)
     return [f"few units ({sizes}): only large differences can be detected{remark}"]
 

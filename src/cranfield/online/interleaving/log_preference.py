@@ -42,7 +42,7 @@ class LogCredits:
     pages: Indices  # Row of each page in the log
     notes: tuple[str, ...]  # Notes, such as on excluded pages
 
-    def select(self, name: str) -> Floats:
+    def get_credits(self, name: str) -> Floats:
         """Return the credit of a ranker on each page."""
         if name not in self.rankers:
             names = ", ".join(self.rankers)
@@ -384,7 +384,7 @@ def preference(
     unit, unit_indices, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = PreferenceOptions(expected, confidence, resamples, seed)
-    first, second = map(credits.select, pair)
+    first, second = map(credits.get_credits, pair)
     return compare_rankers(first, second, unit_indices, pair, unit, notes, options)
 
 
@@ -425,6 +425,6 @@ def preference_matrix(
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quote(', '.join(rankers))}")
-    values = np.stack([credits.select(name) for name in rankers], axis=1)
+    values = np.stack([credits.get_credits(name) for name in rankers], axis=1)
     options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, unit_indices, rankers, unit, notes, correction, options)

@@ -235,8 +235,7 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
         end = pl.min_horizontal(sat_time, unsure_time)
     else:
         # An earlier click of unknown dwell time could have been the first satisfied click.
-        is_certain = (_count_unsure(seconds) == 0) | (sat_time <= unsure_time)
-        end = pl.when(is_certain).then(sat_time)
+        end = pl.when((_count_unsure(seconds) == 0) | (sat_time <= unsure_time)).then(sat_time)
     return _sum_times_to(end, _count_sat(seconds) + _count_unsure(seconds), n_untimed)
 
 

@@ -402,7 +402,7 @@ def sums_by_unit(
 
 
 def prepare_pages(
-    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, with_bounds: bool = False
+    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, adds_bounds: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
     """Return tables, parsed measures, and pages with the columns of measures and text keys."""
     tables = open_tables(log)
@@ -415,7 +415,7 @@ def prepare_pages(
     selection = _parse_measures(measures, keys, tables, labels is not None)
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
-    if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
+    if adds_bounds:  # Columns for the lower bounds of censored values, if the log has them
         bounds = {name for measure in selection for name in measure.columns(with_lower_bound=True)}
         columns |= {n for n in bounds if not tables.describe_missing(find_required_columns([n]))}
     pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])

@@ -431,12 +431,11 @@ def run_value(
     --------
     >>> import cranfield as cf
     >>> import polars as pl
-    >>> from cranfield.online import rank_propensities
     >>> log = cf.online.simulated_log()
     >>> results = log.results.join(log.pages.with_row_index("page").cast({"page": int}), on="page")
     >>> counts = results.group_by("query", "doc").agg(score=pl.len())
     >>> run = cf.read_run(counts.rename({"query": "topic"}))
-    >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
+    >>> run_value(log, run, "DCG@5", cf.online.rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user (400 units))
     """
     check_arguments(run_value, locals())

@@ -196,19 +196,19 @@ class Preference(Result):
 
     def heading(self) -> list[str]:
         a, b = self.names
-        by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
-        outcome = format_number(self.outcome) or "undefined"
-        impressions = inflect(self.n_impressions - self.ties, "impression")
-        outcome = f"{outcome} of {impressions} without a tie"
+        unit_text = f"; by {self.unit}: wins {self.unit_wins:,}, losses {self.unit_losses:,}"
+        unit_text += f", ties {self.unit_ties:,}"
+        size = inflect(self.n_impressions - self.ties, "impression")
+        result = f"outcome {format_number(self.outcome) or 'undefined'} of {size} without a tie"
         pvalue, test = self.pvalue, f"sign test by {self.unit}"
         sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
         if np.isnan(pvalue):
             pvalue, sign_test = self.outcome_pvalue, f"no {test}"
-        result = f"outcome {outcome}" if np.isnan(pvalue) else f"outcome {outcome}, p {pvalue:.3g}"
+        result += "" if np.isnan(pvalue) else f", p {pvalue:.3g}"
         return [
             f"{a} against {b}: {result} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
-            f"{by_unit if self.unit != 'impression' else ''}",
+            f"{unit_text if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
             f"low, high: {100 * self.confidence:g}% confidence intervals{self.sampling}",
         ]

@@ -165,7 +165,7 @@ def simulate_aa_tests(
         for k, metric in enumerate(units.metric_columns.values()):
             arms = estimate_arms(moments, metric, theta)
             pvalues[k, block] = Effects.from_arms(arms, 1).compute_pvalue()
-        pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
+        pvalues[-1, block] = compute_chi_square(moments.n_units, proportions)[1]
     names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
 
@@ -190,11 +190,11 @@ def compute_pair_moments(
     """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""
     # Both means of a random assignment are near the centre, which avoids cancellation.
     membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
-    count, product_sums = membership.sum(axis=-1), membership @ products
+    n_units, product_sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (membership @ residuals) / count[..., None]
+        mean = (membership @ residuals) / n_units[..., None]
     first, second = np.triu_indices(centre.size)
-    scatter = np.empty((*count.shape, centre.size, centre.size))
+    scatter = np.empty((*n_units.shape, centre.size, centre.size))
     scatter[..., first, second] = scatter[..., second, first] = product_sums
-    scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
-    return Moments(count, mean + centre, scatter)
+    scatter -= n_units[..., None, None] * mean[..., :, None] * mean[..., None, :]
+    return Moments(n_units, mean + centre, scatter)

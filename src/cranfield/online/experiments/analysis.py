@@ -110,7 +110,7 @@ def _estimate_segment_effects(
                     "level": pl.Series(levels, dtype=pl.String),
                     "metric": name,
                     "variant": variant,
-                    "units": effects.count.astype(np.int64),
+                    "units": effects.n_units.astype(np.int64),
                     "difference": effects.difference,
                     "lift": effects.lift,
                 }
@@ -392,7 +392,7 @@ def analyse_units(
         margins=tuple(metrics[name].margin if name in metrics else None for name in arm_means),
         lower_is_better=tuple(name for name in metrics if metrics[name].better == "lower"),
         sample_ratio=ratio_test,
-        units=arm_moments.count.astype(np.intp),
+        units=arm_moments.n_units.astype(np.intp),
         means=np.stack([means.value for means in arm_means.values()]),
         mean_low=mean_low,
         mean_high=mean_high,

@@ -169,7 +169,7 @@ def run_permutation_test(
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
-        all_units = Moments(all_units.count, all_units.mean[indices], scatter)
+        all_units = Moments(all_units.n_units, all_units.mean[indices], scatter)
     rng = make_stream(options.seed, key)
     arm_moments = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
@@ -215,13 +215,13 @@ def permute_moments(
     arm_sums = np.zeros((len(sums), 2, scale.size))
     arm_sums[..., is_varying] = np.stack([features.sum(axis=1) - sums, sums][order], axis=1)
     arm_sums *= scale
-    counts = np.array([n_units - size, size][order], dtype=np.float64)
-    count = np.broadcast_to(counts, arm_sums.shape[:2])
-    mean = arm_sums[..., :width] / count[..., None]
-    scatter = np.empty((*count.shape, width, width))
-    centred = arm_sums[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
+    sizes = np.array([n_units - size, size][order], dtype=np.float64)
+    n_arm_units = np.broadcast_to(sizes, arm_sums.shape[:2])
+    mean = arm_sums[..., :width] / n_arm_units[..., None]
+    scatter = np.empty((*n_arm_units.shape, width, width))
+    centred = arm_sums[..., width:] - n_arm_units[..., None] * mean[..., first] * mean[..., second]
     scatter[..., first, second] = scatter[..., second, first] = centred
-    return Moments(count, centre + mean, scatter)
+    return Moments(n_arm_units, centre + mean, scatter)
 
 
 TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
@@ -279,7 +279,7 @@ def compare_variants(
             critical_value: CriticalValue = partial(compute_t_quantile, level)
             if (method := options.sequential) is not None:
                 variance, alpha = effect.standard_error**2, options.alpha
-                ratio = method.get_variance_ratio(variance, effect.count, alpha)
+                ratio = method.get_variance_ratio(variance, effect.n_units, alpha)
                 critical_value = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
             values = effect.compute_inference(critical_value, options.lift)
             if (name, treatment) in last_looks:
@@ -349,7 +349,7 @@ def _test_noninferiority(
         return permutations.compute_one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
         return float(shifted_effect.compute_pvalue(side))
-    look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.count)
+    look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.n_units)
     pvalue = always_valid_inference(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
     return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "higher") else 1.0
@@ -373,7 +373,7 @@ def _compare_looks(
             effects = Effects.from_arms(means, variant)
             # The method is not valid for few units.
             errors = np.where(effects.has_few_units, np.nan, effects.standard_error)
-            difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.count)
+            difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.n_units)
             low, high, p = always_valid_inference(difference, errors, n_units, method, alpha=alpha)
             keys: dict[str, Any] = {"metric": name, "variant": units.variants[variant]}
             keys["units"] = looks[-1:] if columns is None else looks
@@ -445,7 +445,7 @@ def combine_metrics(
             reason = "lower is better, so the sign of its values is already reversed"
             raise PolicyError(f"{subject} must be at least 0, got {weight}: {reason}")
         means = arm_means[name]
-        deviation = float(np.sqrt(means.squared_error[0] * means.count[0]))
+        deviation = float(np.sqrt(means.squared_error[0] * means.n_units[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
@@ -465,9 +465,9 @@ def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level
     for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
-            intervals.append(compute_wilson_intervals(means.value, means.count, quantile))
+            intervals.append(compute_wilson_intervals(means.value, means.n_units, quantile))
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
-            intervals.append(bound_by_t(means.value, errors, means.count - 1, level))
+            intervals.append(bound_by_t(means.value, errors, means.n_units - 1, level))
     low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

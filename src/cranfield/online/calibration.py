@@ -289,9 +289,6 @@ def rbp_persistence(
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
-    that is, the number of times that users continued to the next rank, divided by the number of
-    times that they could have.
-
     Parameters
     ----------
     log

@@ -461,7 +461,6 @@ def _tabulate_comparisons(
         adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
     if is_stopped:
-        # Results are withheld, because they cannot be trusted.
         table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "noninferiority p") * np.nan)
     lower_is_better = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)

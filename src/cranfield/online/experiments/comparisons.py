@@ -371,7 +371,6 @@ def _compare_looks(
         means = arm if columns is None else estimate_arms(moments_by_look, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
-            # The method is not valid for few units.
             errors = np.where(effects.has_few_units, np.nan, effects.standard_error)
             difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.n_units)
             low, high, p = always_valid_inference(difference, errors, n_units, method, alpha=alpha)

@@ -35,8 +35,7 @@ class SampleRatio(TableResult):
     rows
         The table, one row per variant.
     method
-        `chi-square`, or `exact`: the binomial test; with more than two variants, each is tested
-        against all others, with Bonferroni's correction.
+        `chi-square`, or `exact`, the binomial test.
     statistic
         Chi-square statistic.
     pvalue

@@ -344,8 +344,8 @@ def preference(
     clicks
         Clicks that count: `all`; the `first` or `last` of a page; `sat` (a dwell time of at least
         30 seconds); or `dwell`, which weights each click by its dwell time. In Python, any numeric
-        column that was added to `log.clicks` can also be the weight. With `lists`,
-        only `all`, `first`, `last` and `sat` are accepted.
+        column that was added to `log.clicks` can also be the weight. With `lists`, only `all`,
+        `first`, `last` and `sat` are accepted.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.

@@ -195,7 +195,6 @@ def survival(
 
     Notes
     -----
-    The mean of the uncensored values is biased low, because long times are censored more often.
     Log-rank tests and standard errors assume independent values; several pages or absences of a
     user are not independent.
 

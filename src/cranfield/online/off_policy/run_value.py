@@ -388,9 +388,9 @@ def run_value(
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
     where n is the number of pages, :math:`r_d` the rank of d on the page, and w the contribution of
-    a relevant document at its new rank :math:`k_d` to the measure.
-    Documents that are not on a page contribute nothing, so rankers with new documents are
-    underestimated: `unseen` is the proportion of the measure's weight on such documents.
+    a relevant document at its new rank :math:`k_d` to the measure. Documents that are not on a page
+    contribute nothing, so rankers with new documents are underestimated: `unseen` is the proportion
+    of the measure's weight on such documents.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 

@@ -442,8 +442,8 @@ class ClickModel(Result):
             source=f"pages drawn from {self.model}, seed {seed}",
         )
 
-    def draw_clicks(self, codes: Indices, uniforms: Floats) -> Bools:
-        """Draw clicks on pages of item codes, -1 after the end of a list.
+    def draw_clicks(self, codes: Indices, numbers: Floats) -> Bools:
+        """Draw clicks on pages of item codes, -1 after the end of a list, from uniform `numbers`.
 
         The clicks on a page are drawn from the top, each conditional on those above.
         """
@@ -454,7 +454,7 @@ class ClickModel(Result):
         clicks = np.zeros(codes.shape, dtype=bool)
 
         def decide(rank: int, probability: Floats) -> Bools:
-            is_clicked = uniforms[rows[rank], rank] < probability
+            is_clicked = numbers[rows[rank], rank] < probability
             clicks[rows[rank], rank] = is_clicked
             return np.asarray(is_clicked)
 

@@ -115,7 +115,7 @@ def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.boo
         apart = values - middle
         products = apart[..., first] * apart[..., second]
         found = compute_pair_moments(apart, products, np.zeros(5), other)
-        yield Moments(found.count, found.mean + middle, found.scatter), other, columns
+        yield Moments(found.n_units, found.mean + middle, found.scatter), other, columns
 
 
 def per_page(other: NDArray[np.bool_], columns: list[Floats]) -> Floats:
@@ -135,7 +135,7 @@ def rejections(name: str, units: int) -> list[float]:
         means = {one: estimate_arms(found, placed) for one, placed in METRICS.items()}
         effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
         rows = [one.compute_pvalue() <= ALPHA for one in effects.values()]
-        count = found.count.astype(int)
+        count = found.n_units.astype(int)
         srm = compute_chi_square(count, np.array([0.5, 0.5]))[1]
         if units < MAX_EXACT_UNITS:
             srm = compute_binomial_pvalues(count[:, 0], count[:, 1])

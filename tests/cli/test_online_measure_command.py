@@ -93,7 +93,7 @@ def test_times_and_sessions(logged: Path) -> None:
     assert "QueriesPerSession" in out
     assert "Kaplan-Meier" in out
     assert "Log-rank tests (Holm)" in out
-    assert "TimeToClick: mean of 2 pages, biased because 50.0% (2) are censored" in out
+    assert "TimeToClick: mean of 2 pages, biased because 2 others (50.0%) are censored" in out
 
 
 def test_times_that_are_nothing_beside_times_that_are_something(logged: Path) -> None:

@@ -289,9 +289,6 @@ def rbp_persistence(
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
-    that is, the number of times that users continued to the next rank, divided by the number of
-    times that they could have.
-
     Parameters
     ----------
     log
@@ -331,12 +328,12 @@ def rbp_persistence(
     frame = _count_by_clicks(log) if model is None else _count_by_model(log, model)
     if unit != "page":
         groups = frame.group_by(units.gather(frame["page"]).alias("unit"), maintain_order=True)
-        frame = groups.agg(pl.col("continued", "possible", "pages").sum())
+        frame = groups.agg(pl.col("n_continued", "n_possible", "pages").sum())
     n_pages = int(frame["pages"].sum())
-    if not frame["possible"].sum() > 0:
+    if not frame["n_possible"].sum() > 0:
         condition = "several results" if model else "several results and a click"
         raise InputError(f"expected a page with {condition}, got none", source=log.source)
-    p, standard_error = estimate_ratio(frame["continued"], frame["possible"])
+    p, standard_error = estimate_ratio(frame["n_continued"], frame["n_possible"])
     low = high = float("nan")
     if 0 < p < 1 and standard_error > 0:
         half_width = float(ndtri((1 + confidence) / 2)) * standard_error / (p * (1 - p))
@@ -367,8 +364,8 @@ def _count_by_clicks(log: QueryLog) -> pl.DataFrame:
     pages = depth.join(length, on="page", how="left", maintain_order="left")
     if log.results.is_empty():
         pages = pages.with_columns(length=pl.col("depth") + 1)
-    continued, possible = pl.col("depth") - 1, pl.min_horizontal("depth", pl.col("length") - 1)
-    columns = {"continued": continued.cast(pl.Float64), "possible": possible.cast(pl.Float64)}
+    columns = {"n_continued": pl.col("depth") - 1.0}
+    columns["n_possible"] = pl.min_horizontal("depth", pl.col("length") - 1.0)
     return pages.drop_nulls("length").select("page", **columns, pages=pl.lit(1))
 
 
@@ -378,20 +375,20 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
         condition = "users of the model must read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
         raise PolicyError(f"{condition}, got {trained.model}")
     pages = trained.extract_patterns(log)
-    examined = trained.model.compute_posterior(trained.values, pages).examined
+    examined = trained.model.compute_posterior(trained.values, pages).examination
     n_patterns = len(pages)
-    continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
+    n_continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1
-    possible = np.bincount(pages.pattern, examined * ~is_last, n_patterns)
+    n_possible = np.bincount(pages.pattern, examined * ~is_last, n_patterns)
     page = np.flatnonzero(pages.page_patterns >= 0)
     pattern = pages.page_patterns[page]
-    columns = {"page": page, "continued": continued[pattern], "possible": possible[pattern]}
+    columns = {"page": page, "n_continued": n_continued[pattern], "n_possible": n_possible[pattern]}
     return pl.DataFrame(columns).with_columns(pages=pl.lit(1))
 
 
-LAST_CLICKS = ("censored", "end")  # How to treat a unit whose last click has no dwell time
+LAST_CLICKS = ("censored", "end")  # Treatments of a last click with an unknown dwell time
 # Sources of values that are not estimated
-ORIGINAL, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
+STUDY, NO_LENGTHS = "Smucker and Clarke (2012)", "no lengths"
 Estimate = tuple[float, float, int]  # Value, standard error and number of observations
 _PARAMETERS = ("h", "summary", "click", "click_other", "save", "a", "b")
 ORIGINAL_VALUES: dict[str, float] = {k: getattr(TimeBiasedGain(), k) for k in _PARAMETERS}
@@ -436,7 +433,7 @@ class TimeCalibration(TableResult):
         return [", ".join(f"{name} {format_number(value, 3)}" for name, value in pairs)]
 
     def _get_estimates(self) -> dict[str, float]:
-        rows = self.rows.filter(pl.col("source") != ORIGINAL)
+        rows = self.rows.filter(pl.col("source") != STUDY)
         return dict(rows.select("parameter", "value").iter_rows())
 
 
@@ -461,7 +458,8 @@ def calibrate_tbg(
                        users must have read) that were clicked
     `click_other`      the same proportion of results that are not relevant
     `save`             proportion of clicks on relevant documents that last `save` seconds or more
-    `a`, `b`           least squares fit of dwell times to lengths; without lengths, b is the mean
+    `a`, `b`           nonnegative least squares fit of dwell times to lengths; without lengths, a
+                       is 0 and b the mean
     =================  ============================================================================
 
     A parameter that cannot be estimated keeps the value of Smucker and Clarke (2012), who
@@ -540,11 +538,11 @@ def calibrate_tbg(
         reason = f"no parameter of TBG can be estimated; this requires {values}"
         raise InputError(reason, source=log.source)
     if defaults := [name for name in ORIGINAL_VALUES if name not in estimates]:
-        notes.append(f"not estimated, set to the values of {ORIGINAL}: {', '.join(defaults)}")
+        notes.append(f"not estimated, set to the values of {STUDY}: {', '.join(defaults)}")
     rows = []
     for name, original in ORIGINAL_VALUES.items():
         value, standard_error, n_used = estimates.get(name, (original, float("nan"), 0))
-        source = ORIGINAL if name in defaults else "log" if n_used else NO_LENGTHS
+        source = STUDY if name in defaults else "log" if n_used else NO_LENGTHS
         rows.append((name, value, standard_error, n_used, source))
     frame = pl.DataFrame(rows, schema=list(TimeCalibration.columns), orient="row")
     return TimeCalibration(frame.fill_nan(None), notes=tuple(notes))

@@ -66,7 +66,7 @@ def test_examination_given_all_clicks(name: str) -> None:
     grades = model.items.frame["grade"].to_list()
     pages = model.extract_patterns(some_log())
     assert isinstance(model.model, CascadeModel)
-    seen = model.model.compute_posterior(model.values, pages).examined
+    seen = model.model.compute_posterior(model.values, pages).examination
     for pattern in range(0, len(pages), 7):
         here = np.flatnonzero(pages.pattern == pattern)
         clicks = pages.clicks[here]

@@ -40,7 +40,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: train(LOG, "DBN", tied="doc"), "tied"),
         (lambda: train(LOG, "DBN", tied="grade"), "grade"),
         (lambda: train(LOG.select_pages(pl.lit(False)), "DBN"), "results|shown"),
-        (lambda: train(GAPS, "DBN"), "has gaps"),
+        (lambda: train(GAPS, "DBN"), "got gaps on page"),
         (lambda: train(LOG, "DBN", qrels={"q0": {"d1": 1}}), "requires tied=.grade"),
         (lambda: train(LOG, "GCTR").estimate_relevance(), "documents"),
         (lambda: train(LOG, "RCTR").estimate_relevance(), "documents"),

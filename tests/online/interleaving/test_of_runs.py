@@ -42,7 +42,7 @@ def test_pages_with_names() -> None:
     counted = pl.DataFrame({"page": ["p", "q"], "query": ["q1", "q3"], "count": [3, 1]})
     check_refused(
         (lambda: made.draw_for([("p", "q1"), ("q", "q2")], 5), "row 2: topic 'q2' is not in all"),
-        (lambda: made.draw_for([("p", "q1"), ("p", "q1")], 5), "row 2: page 'p' occurs twice"),
+        (lambda: made.draw_for([("p", "q1"), ("p", "q1")], 5), "row 2: page 'p' is repeated"),
         (lambda: made.draw_for(counted, 5), "column 'count' .* may be the count of rows"),
     )
 
@@ -95,7 +95,7 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
         "--impressions": "",
         "--keys cannot be combined": "--impressions 1 --keys pages.csv",
         "unknown interleaving method": "--impressions 1 --method Draft",
-        "odd.csv:3: page 's1' occurs twice": "--keys odd.csv",
+        "odd.csv:3: page 's1' is repeated": "--keys odd.csv",
         "contains a blank": "--keys blank.csv --format trec",
         "would overwrite an input file": "--keys pages.csv -o pages.csv",
         "requires --output": "--impressions 1 --format parquet",

@@ -76,7 +76,9 @@ def test_clicks_censored_below_the_minimum_dwell_are_of_unknown_dwell() -> None:
     censored = pl.Series("censored", [False, True, False, True, True, None, False])
     found = preference(replace(log, clicks=log.clicks.with_columns(censored)), clicks="sat")
     # Of the clicks with a rank, one has no dwell, and one is censored at 3 seconds.
-    assert found.notes[0] == "2 clicks with an unknown dwell time treated as not satisfied"
+    assert (
+        found.notes[0] == "2 clicks with an unknown or censored dwell time treated as not satisfied"
+    )
 
 
 def test_unit_must_be_named_where_users_come_again() -> None:

@@ -141,8 +141,8 @@ BOTH_WAYS = [("t1", "a", "b", "a"), ("t2", "a", "b", "b"), ("t3", "a", "b", "tie
         # A system called as a word is no word in other pairs, and no name where the two differ.
         ([("1", "a", "b", "a"), ("2", "c", "b", "a")], "row 2: preferred must be 'c', .*, got 'a'"),
         ([*BOTH_WAYS, ("t4", "b", "a", "a")], "row 4: preferred 'a' is the name of a system, but"),
-        ([(k, "x", "y", k % 2) for k in range(6)], "0 for a tie, got only 0 and 1"),
-        ([(k, "x", "y", 0) for k in range(6)], "1 and 2 .* 0 for a tie, got only 0 and 1"),
+        ([(k, "x", "y", k % 2) for k in range(6)], "0 for a tie, got no values but 0 and 1"),
+        ([(k, "x", "y", 0) for k in range(6)], "1 and 2 .* 0 for a tie, got no values but 0 and 1"),
         (COUNTED | {"weight": [1, 2]}, "'weight' .* may be the weight of rows"),
         (COUNTED | {"votes": [10, 2]}, "column 'votes' .*repeat each row as often"),
         (COUNTED | {"swapped": [0, 1]}, "'swapped' .* may be the presentation order of rows"),

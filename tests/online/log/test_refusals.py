@@ -24,7 +24,7 @@ PAGES_CSV = "page,query,time\n1,cats,2026-01-01T10:00:00Z\n2,dogs,2026-01-01T11:
 RESULTS_CSV = "page,rank,doc\n1,1,a\n2,1,b\n"
 BAD_FILES = {
     "pages.csv": [
-        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' occurs twice"),
+        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' is repeated"),
         ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is not a time"),
         ("page,query\n1,\n", "pages.csv:2: has no query"),
         ("page,query\n", "is empty; expected at least one row"),
@@ -34,7 +34,7 @@ BAD_FILES = {
     ],
     "results.csv": [
         ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not an integer >= 1"),
-        ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: rank 1 occurs twice on page '1'"),
+        ("page,rank,doc\n1,1,a\n1,1,b\n", "results.csv:3: page '1' has rank 1 more than once"),
         ("page,rank,doc\n1,1,a\n2,x,b\n", "results.csv:3: rank 'x' is not an integer >= 1"),
         ("page,rank,doc\n1,1,\n", "results.csv:2: has no doc"),
         ("page,rank,doc,propensity\n1,1,a,0\n", "propensity '0' is not a number above 0 and at"),
@@ -180,7 +180,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: scan(page=[1], rank=[None], doc=["a"]), "row 1: has no rank"),
         (lambda: scan(page=[1], doc=["a"]), "expected a column rank, got 'page', 'doc'"),
         (lambda: scan(page=[1], rank=[1]), "has no doc column"),
-        (lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]), "rank 1 occurs twice on page '1'"),
+        (
+            lambda: scan(page=[1, 1], rank=[1, 1], doc=["a", "b"]),
+            "page '1' has rank 1 more than once",
+        ),
         (lambda: scan_log(LAZY, cast(Any, 3)), "cannot be read as a table"),
         (lambda: scan_log(LAZY, "none.csv"), "none.csv: cannot be read: no such file"),
         (lambda: scan_log(LAZY, "none.json"), "uncompressed .csv, .tsv or .parquet"),
@@ -209,7 +212,10 @@ def test_refused_in_one_line(topic: str) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("select 1 as page, 0 as rank, 'a' as doc", "rank is below 1 in 1 row"),
+        (
+            "select 1 as page, 0 as rank, 'a' as doc",
+            "rank is below 1 in 1 row",
+        ),
         ("select 1 as page, 'x' as rank, 'a' as doc", "an integer in column rank of results"),
         ("select 1 as page, 1 as rank, null as doc", "text or an integer in column doc"),
         ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
@@ -217,7 +223,10 @@ def test_refused_in_one_line(topic: str) -> None:
             "select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity",
             "propensity is not a number",
         ),
-        ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 occurs twice on page '1'"),
+        (
+            "select unnest([1, 1]) as page, 1 as rank, 'a' as doc",
+            "page '1' has rank 1 more than once",
+        ),
     ],
 )
 def test_relations_of_a_database(query: str, words: str) -> None:

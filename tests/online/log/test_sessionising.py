@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,8 @@ def test_by_pages() -> None:
     assert cut.pages["session"].to_list() == ["u-1", "u-1", "v-1", "u-2"]
     assert cut.pages.columns == ["id", "query", "user", "session", "time"]
     assert log.pages.columns == ["id", "query", "user", "time"]
-    for timeout in ("1h", 3600, timedelta(hours=1), "60 m", "3600.0s", "3600"):
+    hour: Any = np.int64(3600)
+    for timeout in ("1h", 3600, hour, timedelta(hours=1), "60 m", "3600.0s", "3600"):
         whole = cf.online.sessionise(log, timeout).pages["session"]
         assert whole.to_list() == ["u-1", "u-1", "v-1", "u-1"]
 

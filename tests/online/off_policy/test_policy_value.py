@@ -357,7 +357,7 @@ def test_a_run_and_a_log() -> None:
     assert pi.estimate == pytest.approx(made.estimate)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (1.5, "1.5"), (None, "missing")])
+@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (1.5, "1.5"), (None, "none")])
 def test_propensities_of_a_log(value: float | None, shown: str) -> None:
     log = shuffled_log()
     given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
@@ -417,7 +417,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: with_columns(page=["a", "a"]), "requires a column position"),
         (lambda: with_columns(position=[1, float("nan")]), "has no position"),
         (lambda: with_columns(**NEGATIVE), "row 2: position must be at least 0, got -1"),
-        (lambda: with_columns(**TWICE), "position 1 occurs twice on page '<b>'"),
+        (lambda: with_columns(**TWICE), "page '<b>' has position 1 more than once"),
         (lambda: policy_value(RIGHT, TARGET), "probability, which cannot be combined with a pol"),
         (lambda: policy_value(ROWS | {"action": ["a", None, *"ab"]}, TARGET), "got 1 row without"),
     ],

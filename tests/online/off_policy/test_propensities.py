@@ -119,10 +119,12 @@ def test_what_nothing_links_is_unknown() -> None:
     log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
     found = rank_propensities(log, depth=4)
     assert np.isnan(found.propensity[2:]).all()
-    cause = "no document shown at several ranks links this rank with rank 1"
+    cause = "no clicked documents shown at several ranks link this rank with rank 1"
     assert f"rank 3, 4: propensity unknown, because {cause}" in found.notes
     swaps, model = (rank_propensities(log, method, depth=4).notes for method in ("swaps", "EM"))
-    assert "rank 3, 4: propensity unknown, because no documents were swapped with rank 1" in swaps
+    assert (
+        "rank 3, 4: propensity unknown, because no swapped document was clicked at rank 1" in swaps
+    )
     assert "rank 4: propensity unknown, because no page has a result at this rank" in model
     none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
     # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.

@@ -30,7 +30,7 @@ from cranfield.result import Column, Columns, Result, TableResult, declare_bound
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_interval, format_number
 
-BLOCK_CELLS = 2**22  # Number of resampled queries in memory at the same time
+BLOCK_DRAWS = 2**22  # Number of values drawn at a time; results for a seed depend on it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,14 +192,14 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
     """Return the row of a model in the table of models, and its table of ranks."""
     weight, n_pages = pages.result_weights, np.bincount(pages.rank, pages.result_weights)
     click_probability = model.model.compute_click_probabilities(model.values, pages)
-    conditional = _take_log(model.model.compute_conditional_probabilities(model.values, pages))
-    marginal = _take_log(np.where(pages.clicks, click_probability, 1 - click_probability))
-    logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
+    conditional_logs = _take_log(model.model.compute_conditional_probabilities(model.values, pages))
+    marginal_logs = _take_log(np.where(pages.clicks, click_probability, 1 - click_probability))
+    logarithms = {"perplexity": marginal_logs, "conditional perplexity": conditional_logs}
     means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
     perplexities = {name: np.exp(-mean) for name, mean in means.items()}
-    page_means = np.bincount(pages.pattern, conditional) / pages.lengths
+    page_means = np.bincount(pages.pattern, conditional_logs) / pages.lengths
     squared_errors = np.square(pages.clicks - click_probability)
-    log_likelihood = float(conditional @ weight)
+    log_likelihood = float(conditional_logs @ weight)
     row = {
         "model": label_model(model),
         "log-likelihood": log_likelihood,
@@ -210,7 +210,7 @@ def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any],
         "AUC": compute_auc(click_probability, pages.clicks, weight),
         "RMSE": float(np.sqrt(squared_errors @ weight / weight.sum())),
         "unseen": int(weight[model.mask_unseen(pages)].sum()),
-        "impossible": int(weight[np.isneginf(conditional)].sum()),
+        "impossible": int(weight[np.isneginf(conditional_logs)].sum()),
     }
     ranks = {"rank": np.arange(1, pages.n_ranks + 1), "pages": n_pages.astype(np.int64)}
     return row, pl.DataFrame({"model": label_model(model), **ranks, **perplexities})
@@ -364,7 +364,7 @@ def perplexity_gain(
     low = high = np.nan
     if n_queries > 1 and np.isfinite(sums).all():
         uniform, samples = np.full(n_queries, 1 / n_queries), np.empty(resamples)
-        for block in slice_rows(resamples, n_queries, BLOCK_CELLS):
+        for block in slice_rows(resamples, n_queries, BLOCK_DRAWS):
             size = block.stop - block.start
             counts = make_stream(seed, block.start).multinomial(n_queries, uniform, size=size) * 1.0
             samples[block] = compute_gains(counts @ sums, counts @ query_pages)[0]
@@ -429,8 +429,8 @@ def predict_relevance(
     check_list("measures", measures)
     model_list = _list_models(models)
     check_integer("rel", rel, -(10**9))
-    judged = read_qrels(qrels).merge_subtopics()
-    table = judged.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
+    judgments = read_qrels(qrels).merge_subtopics()
+    table = judgments.to_polars().select(pl.col("topic").alias("query"), "doc", "grade")
     rows = []
     missing_queries: set[str] = set()
     for model in model_list:
@@ -438,8 +438,8 @@ def predict_relevance(
         relevance, is_relevant = docs["relevance"].to_numpy(), (docs["grade"] >= rel).to_numpy()
         auc = compute_auc(relevance, is_relevant, np.ones(docs.height))
         run = model.as_run()
-        missing_queries |= {*judged.topics} - {*run.topics}
-        scores = evaluate(run, judged, list(measures), topics="intersection")
+        missing_queries |= {*judgments.topics} - {*run.topics}
+        scores = evaluate(run, judgments, list(measures), topics="intersection")
         means = {name: float(values.mean()[0]) for name, values in scores.items()}
         rows.append({"model": label_model(model), "judged": docs.height, "AUC": auc, **means})
     if missing_queries:
@@ -514,8 +514,8 @@ def predict_rates(log: QueryLog, model: str | PageModel) -> RatePrediction:
     log.require("results", purpose="a click model")
     results = log.results.with_columns(query=log.pages["query"].gather(log.results["page"]))
     is_first = pl.col("rank") == 1
-    ranks = results.group_by("query", "doc").agg(is_top=is_first.any(), is_lower=(~is_first).any())
-    queries = ranks.filter("is_top", "is_lower")["query"].unique().sort().to_list()
+    docs = results.group_by("query", "doc").agg(is_top=is_first.any(), is_lower=(~is_first).any())
+    queries = docs.filter("is_top", "is_lower")["query"].unique().sort().to_list()
     rows = [row for query in queries for row in _predict_query(log, query, model)]
     types = (pl.String, pl.String, pl.Int64, pl.Float64, pl.Float64)
     schema = dict(zip(RatePrediction.columns, types, strict=True))

@@ -60,8 +60,8 @@ class Items:
     def encode_results(self, log: QueryLog) -> Indices:
         """Return the row of each result's item, or the number of items if unknown, as an array."""
         keys = select_item_keys(log, self.tied)
-        items, on = self.frame.with_row_index("item"), keys.columns
-        results = keys.join(items, on=on, how="left", nulls_equal=True, maintain_order="left")
+        items, names = self.frame.with_row_index("item"), keys.columns
+        results = keys.join(items, on=names, how="left", nulls_equal=True, maintain_order="left")
         return results["item"].fill_null(self.size).to_numpy().astype(np.intp)
 
 
@@ -207,7 +207,7 @@ def extract_patterns(log: QueryLog, items: Items) -> Patterns:
     gaps = pages.filter(pl.col("rank") != pl.int_ranges(1, length + 1, dtype=pl.Int32))
     if gaps.height:
         name = quote(log.pages["id"][gaps["page"][0]])
-        reason = f"click models require results at all ranks from 1; page {name} has gaps"
+        reason = f"click models require results at all ranks from 1, got gaps on page {name}"
         raise InputError(reason, source=log.source)
     pages = pages.sort(length, descending=True, maintain_order=True)
     patterns = pages.group_by("observations", maintain_order=True).agg("page")
@@ -246,7 +246,7 @@ class Tally:
 
 
 Tallies = dict[str, Tally]
-Fit = tuple[Tallies, Floats]
+Estimation = tuple[Tallies, Floats]
 """Tallies (expected counts in EM), and the objective of EM, which is log-likelihood plus log-prior,
 before each step and after the last one; empty for other models."""
 
@@ -286,7 +286,7 @@ class PageModel(Spec):
         """Return successes and trials of each parameter at each result."""
         raise NotImplementedError
 
-    def fit(self, pages: Patterns) -> Fit:
+    def fit(self, pages: Patterns) -> Estimation:
         """Estimate the parameters; by default, by counting successes and trials."""
         sizes = self.count_values(pages.items.size, pages.n_ranks)
         tallies = {}
@@ -388,7 +388,7 @@ class EMModel(PageModel):
         """Return the E-step: a function from values to expected tallies and the log-likelihood."""
         raise NotImplementedError
 
-    def fit(self, pages: Patterns) -> Fit:
+    def fit(self, pages: Patterns) -> Estimation:
         sizes = self.count_values(pages.items.size, pages.n_ranks)
         fixed_values = self.get_fixed_values()
         values = {name: np.full(n + 1, fixed_values.get(name, 0.5)) for name, n in sizes.items()}
@@ -430,7 +430,7 @@ def models() -> pl.DataFrame:
     return MODELS.tabulate(
         "model",
         {
-            "learns": lambda kind: ", ".join(kind.variables),
+            "learns": lambda model: ", ".join(model.variables),
             "parameters": format_parameters,
             "description": get_summary,
             "source": attrgetter("source"),

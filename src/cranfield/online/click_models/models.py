@@ -29,13 +29,13 @@ from cranfield.online.click_models.model import (
     sum_by_index,
 )
 
-Counts = dict[str, tuple[Floats, Floats]]
+TrialCounts = dict[str, tuple[Floats, Floats]]
 
 
 class RateModel(PageModel):
     """Base class of models whose only parameter is the click probability (click-through rate)."""
 
-    def count_trials(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> TrialCounts:
         return {"rate": (pages.clicks * pages.result_weights, pages.result_weights)}
 
     def predict_clicks(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
@@ -181,12 +181,12 @@ Continuing = tuple[Any, Any]  # Continuation probabilities without a click, and 
 class Posterior:
     """Probabilities of the hidden states of each result, given all clicks of the page."""
 
-    examined: Floats  # Probability of examination; 1 for clicked results
-    attracted: Floats  # Probability of attraction; 1 for clicked results
-    satisfied: Floats  # Probability that a click satisfies; 0 without a click
+    examination: Floats  # Probability of examination; 1 for clicked results
+    attraction: Floats  # Probability of attraction; 1 for clicked results
+    satisfaction: Floats  # Probability that a click satisfies; 0 without a click
     # Joint probabilities of continuing and of: examination without a click, an unsatisfying click,
     # a satisfying click; shape (3, results)
-    continued: Floats
+    continuation: Floats
     likelihood: Floats  # Probability of the observation, given the clicks above
 
 
@@ -206,34 +206,34 @@ def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continu
     is_below = pages.rank >= pages.deepest_clicks[pages.pattern]  # Nothing is clicked below.
     is_tail = is_below & ~clicks
     after_click = (1 - s) * t2 + s * t3
-    examined, beta = np.empty(clicks.size), np.empty(clicks.size)
+    examination, beta = np.empty(clicks.size), np.empty(clicks.size)
     e = np.ones(len(pages))
     for rows in pages.slices:
         e = e[: rows.stop - rows.start]
-        examined[rows] = e
+        examination[rows] = e
         click = e * a[rows]
         after_no_click = t1 * (e - click) / np.maximum(1 - click, TINY)
         e = np.where(clicks[rows], after_click[rows], after_no_click)
     b = np.ones(len(pages))
     for rows in reversed(pages.slices):
-        current = b[: rows.stop - rows.start]
-        beta[rows] = current
-        current[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * current + (1 - t1)), 1.0)
+        b_above = b[: rows.stop - rows.start]
+        beta[rows] = b_above
+        b_above[:] = np.where(is_tail[rows], (1 - a[rows]) * (t1 * b_above + (1 - t1)), 1.0)
     # Likelihoods of the clicks below if users continue, and if they end here
     on1, on2, on3 = (t * beta for t in continuation)
     end1, end2, end3 = ((1 - t) * is_below for t in continuation)
-    probability = examined * a
-    smoothed = (examined - probability) * (on1 + end1)
-    smoothed = np.where(is_tail, smoothed / np.maximum(smoothed + (1 - examined), TINY), 1.0)
+    probability = examination * a
+    smoothed = (examination - probability) * (on1 + end1)
+    smoothed = np.where(is_tail, smoothed / np.maximum(smoothed + (1 - examination), TINY), 1.0)
     satisfying, unsatisfying = s * (on3 + end3), (1 - s) * (on2 + end2)
-    satisfied = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
-    unsatisfied = np.where(clicks, 1 - satisfied, 0.0)
+    satisfaction = np.where(clicks, satisfying / np.maximum(satisfying + unsatisfying, TINY), 0.0)
+    dissatisfaction = np.where(clicks, 1 - satisfaction, 0.0)
     unclicked = np.where(clicks, 0.0, smoothed)
-    cases = (unclicked, on1, end1), (unsatisfied, on2, end2), (satisfied, on3, end3)
-    continued = np.stack([p * on / np.maximum(on + end, TINY) for p, on, end in cases])
-    attracted = np.where(clicks, 1.0, (1 - smoothed) * a)
+    cases = (unclicked, on1, end1), (dissatisfaction, on2, end2), (satisfaction, on3, end3)
+    joint_continuation = np.stack([p * on / np.maximum(on + end, TINY) for p, on, end in cases])
+    attraction = np.where(clicks, 1.0, (1 - smoothed) * a)
     likelihood = np.where(clicks, probability, 1 - probability)
-    return Posterior(smoothed, attracted, satisfied, continued, likelihood)
+    return Posterior(smoothed, attraction, satisfaction, joint_continuation, likelihood)
 
 
 class CascadeModel(PageModel):
@@ -257,19 +257,19 @@ class CascadeModel(PageModel):
         self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, is_clicked: Bools
     ) -> Floats:
         without_click, after_click = self.get_continuations(values, rank, item)
-        examined = (state - p) / np.maximum(1 - p, TINY)
-        return np.asarray(np.where(is_clicked, after_click, examined * without_click))
+        examination = (state - p) / np.maximum(1 - p, TINY)
+        return np.asarray(np.where(is_clicked, after_click, examination * without_click))
 
     def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
-        examined = np.ones(len(pages))
+        examination = np.ones(len(pages))
         for rank, rows in enumerate(pages.slices):
             item = pages.codes[rows]
-            examined = examined[: item.size]
+            examination = examination[: item.size]
             a = values["attractiveness"][item]
             without_click, after_click = self.get_continuations(values, rank, item)
-            probabilities[rows] = examined * a
-            examined = examined * ((1 - a) * without_click + a * after_click)
+            probabilities[rows] = examination * a
+            examination = examination * ((1 - a) * without_click + a * after_click)
         return probabilities
 
 
@@ -279,7 +279,7 @@ def count_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floa
     return weights * pages.clicks, weights
 
 
-def count_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
+def count_down_to_click(pages: Patterns) -> tuple[Floats, Floats]:
     """Count clicks and results down to the deepest click, or on the whole page without a click."""
     deepest_ranks = pages.deepest_clicks
     return count_down_to(pages, np.where(deepest_ranks < 0, pages.lengths, deepest_ranks))
@@ -306,7 +306,7 @@ class CM(CascadeModel):
     def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, 0.0
 
-    def count_trials(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> TrialCounts:
         first_clicks = pages.lengths.copy()
         is_first = pages.clicks & (pages.last_clicks < 0)
         first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
@@ -335,10 +335,10 @@ class DCM(CascadeModel):
     def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, select_values(values["continuation"], rank)
 
-    def count_trials(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> TrialCounts:
         clicks = pages.result_weights * pages.clicks
         continued = clicks * (pages.rank < pages.deepest_clicks[pages.pattern])
-        return {"attractiveness": count_to_last_click(pages), "continuation": (continued, clicks)}
+        return {"attractiveness": count_down_to_click(pages), "continuation": (continued, clicks)}
 
 
 class SDBN(CascadeModel):
@@ -356,10 +356,10 @@ class SDBN(CascadeModel):
     def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, 1 - values["satisfaction"][item]
 
-    def count_trials(self, pages: Patterns) -> Counts:
+    def count_trials(self, pages: Patterns) -> TrialCounts:
         clicks = pages.result_weights * pages.clicks
         satisfied = clicks * (pages.rank == pages.deepest_clicks[pages.pattern])
-        return {"attractiveness": count_to_last_click(pages), "satisfaction": (satisfied, clicks)}
+        return {"attractiveness": count_down_to_click(pages), "satisfaction": (satisfied, clicks)}
 
 
 class DynamicModel(EMModel, CascadeModel):
@@ -395,16 +395,17 @@ class DynamicModel(EMModel, CascadeModel):
 
         def expect(values: Values) -> tuple[Tallies, float]:
             states = self.compute_posterior(values, pages)
-            attracted = sum_by_index(pages.codes, weight * states.attracted, n_items)
-            satisfied = sum_by_index(pages.codes, weight * states.satisfied, n_items)
-            unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
-            cases = np.stack([states.examined * ~pages.clicks, unsatisfied, states.satisfied])
-            tallies = {"attractiveness": Tally(attracted, impressions)}
+            attractions = sum_by_index(pages.codes, weight * states.attraction, n_items)
+            satisfactions = sum_by_index(pages.codes, weight * states.satisfaction, n_items)
+            dissatisfaction = np.where(pages.clicks, 1 - states.satisfaction, 0.0)
+            no_click = states.examination * ~pages.clicks
+            cases = np.stack([no_click, dissatisfaction, states.satisfaction])
+            tallies = {"attractiveness": Tally(attractions, impressions)}
             if "satisfaction" in self.variables:
-                tallies["satisfaction"] = Tally(satisfied, clicks)
+                tallies["satisfaction"] = Tally(satisfactions, clicks)
             else:
-                tallies["attractiveness"] = Tally(attracted + satisfied, impressions + clicks)
-            counts = states.continued @ inner_weight, cases @ inner_weight
+                tallies["attractiveness"] = Tally(attractions + satisfactions, impressions + clicks)
+            counts = states.continuation @ inner_weight, cases @ inner_weight
             if not self.cases:
                 counts = counts[0][:2].sum(keepdims=True), counts[1][:2].sum(keepdims=True)
             tallies["continuation"] = Tally(*counts)

@@ -327,9 +327,9 @@ class ClickModel(Result):
         name = self.model.name
         if name not in _MEASURES:
             raise PolicyError(f"{name} cannot be a measure: clicks do not depend on documents")
-        measures, parameters = _MEASURES[name]
-        measure = measures[MEASURE_KINDS.index(kind)]
-        if not measure:
+        measure_names, parameters = _MEASURES[name]
+        measure_name = measure_names[MEASURE_KINDS.index(kind)]
+        if not measure_name:
             default_reason = "it does not model whether a click satisfies the user"
             reason = UNSUPPORTED_NAMES.get(f"rr{name}", default_reason)
             raise PolicyError(f"{name} has no measure of effort: {reason}")
@@ -348,12 +348,12 @@ class ClickModel(Result):
             options |= _convert_parameter(argument, variable, frame, max_rank)
         if name == "CM":
             options["satisfies"] = dict.fromkeys(options["clicks"], 1.0)
-        trained_measure: Measure = REGISTRY[measure](**options)
-        trained_measure.require_complete()
-        if len(str(trained_measure)) > MAX_LENGTH:
-            text_form = f"the text form of {measure} down to rank {max_rank}"
+        measure: Measure = REGISTRY[measure_name](**options)
+        measure.require_complete()
+        if len(str(measure)) > MAX_LENGTH:
+            text_form = f"the text form of {measure_name} down to rank {max_rank}"
             raise MeasureError(f"{text_form} exceeds {MAX_LENGTH:,} characters; set a lower cutoff")
-        return trained_measure
+        return measure
 
     def make_user_model(
         self, *, separates_unjudged: bool = False, **options: Any

@@ -23,7 +23,7 @@ from cranfield.online.experiments.estimates import (
     read_metrics,
 )
 from cranfield.online.experiments.units import (
-    MISSING,
+    MISSING_POLICIES,
     Units,
     convert_sums_to_units,
     parse_metric_measures,
@@ -82,7 +82,7 @@ class AATests(Result):
         low, high = compute_wilson_intervals(proportion, sizes, quantile)
         has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
         tests = zip(self.pvalues, has_few_ties, strict=True)
-        uniform_p = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]
+        uniform_p = [kstest(row, "uniform").pvalue if is_few else np.nan for row, is_few in tests]
         columns = [[*self.names], [n_tests] * len(proportion), proportion, low, high, uniform_p]
         return pl.DataFrame(dict(zip(self.columns, columns, strict=True)))
 
@@ -99,7 +99,7 @@ def simulate_aa_tests(
     n_tests: Annotated[int, Integer(1, 10**6)] = 1000,
     weights: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
-    missing: Annotated[str, OneOf(MISSING)] = "error",
+    missing: Annotated[str, OneOf(MISSING_POLICIES)] = "error",
     alpha: Annotated[float, UnitInterval()] = 0.05,
     salt: str = "replay",
 ) -> AATests:
@@ -165,7 +165,7 @@ def simulate_aa_tests(
         for k, metric in enumerate(units.metric_columns.values()):
             arms = estimate_arms(moments, metric, theta)
             pvalues[k, block] = Effects.from_arms(arms, 1).compute_pvalue()
-        pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
+        pvalues[-1, block] = compute_chi_square(moments.n_units, proportions)[1]
     names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
 
@@ -190,11 +190,11 @@ def compute_pair_moments(
     """Compute the moments of both variants of each test, shape (tests, 2), around a centre."""
     # Both means of a random assignment are near the centre, which avoids cancellation.
     membership = np.stack([~is_treated, is_treated], axis=1).astype(np.float64)
-    count, product_sums = membership.sum(axis=-1), membership @ products
+    n_units, product_sums = membership.sum(axis=-1), membership @ products
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (membership @ residuals) / count[..., None]
+        mean = (membership @ residuals) / n_units[..., None]
     first, second = np.triu_indices(centre.size)
-    scatter = np.empty((*count.shape, centre.size, centre.size))
+    scatter = np.empty((*n_units.shape, centre.size, centre.size))
     scatter[..., first, second] = scatter[..., second, first] = product_sums
-    scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
-    return Moments(count, mean + centre, scatter)
+    scatter -= n_units[..., None, None] * mean[..., :, None] * mean[..., None, :]
+    return Moments(n_units, mean + centre, scatter)

@@ -51,7 +51,7 @@ from cranfield.online.experiments.estimates import (
 )
 from cranfield.online.experiments.report import ALARM_PVALUE, ExperimentReport, sample_ratio
 from cranfield.online.experiments.units import (
-    MISSING,
+    MISSING_POLICIES,
     MIXED_POLICIES,
     Units,
     read_log_units,
@@ -93,7 +93,7 @@ def _estimate_segment_effects(
     """Estimate effects at each level, and test whether effects are equal at all tested levels."""
     n_variants = len(units.variants)
     frames, tests = [], []
-    critical: CriticalValue = partial(compute_t_quantile, 1 - options.alpha)
+    critical_value: CriticalValue = partial(compute_t_quantile, 1 - options.alpha)
     for segment in options.segments:
         levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * n_variants + units.variant_codes, -1)
@@ -103,14 +103,14 @@ def _estimate_segment_effects(
             for k, variant in enumerate(units.variants[1:], 1):
                 effects = Effects.from_arms(means, k)
                 is_tested = ~(effects.has_few_units | effects.is_constant)
-                inference = effects.compute_inference(critical, options.lift)
+                inference = effects.compute_inference(critical_value, options.lift)
                 values = np.where(is_tested, inference, np.nan)
                 columns = {
                     "segment": segment,
                     "level": pl.Series(levels, dtype=pl.String),
                     "metric": name,
                     "variant": variant,
-                    "units": effects.count.astype(np.int64),
+                    "units": effects.n_units.astype(np.int64),
                     "difference": effects.difference,
                     "lift": effects.lift,
                 }
@@ -148,7 +148,7 @@ def analyse_experiment(
     weights: Mapping[str, float] | Mapping[int, float] | Sequence[str] | None = None,
     srm: Annotated[str, OneOf(SRM_POLICIES)] = "stop",
     mixed: Annotated[str, OneOf(MIXED_POLICIES)] = "drop",
-    missing: Annotated[str, OneOf(MISSING)] = "error",
+    missing: Annotated[str, OneOf(MISSING_POLICIES)] = "error",
     before: Any = None,
     theta: Annotated[str, OneOf(THETAS)] = "pooled",
     lift: Annotated[str, OneOf(LIFT_METHODS)] = "log",
@@ -265,16 +265,17 @@ def analyse_experiment(
     Raises
     ------
     PolicyError
-        For an option that is unknown, out of its range, or without effect; if `control` is not
-        set and no variant has a usual name of the control; and if no unit is set, but a column
-        shows that rows are not units: ids of users that repeat, numbers of users, labels that occur
-        once in each variant, or values that repeat within one variant only.
+        For an option that is unknown, out of its range, or without effect; if `control` is not set
+        and cannot be identified by its name; and if no unit is set, but a column shows that rows
+        are not units: ids of users that repeat, numbers of users, labels that occur once in each
+        variant, or values that repeat within one variant only.
     InputError
         For a missing column, values that are not numbers, units without a value unless `missing` is
-        set, and a table that ends in a row of totals or has contradictory columns of variants.
+        set, units in several variants that `mixed` refuses, and a table that ends in a row of
+        totals or has contradictory columns of variants.
     CranfieldError
-        For fewer than two variants, fewer than two units in a variant, or a metric of `oec` that
-        has no variance in the control.
+        For fewer than two variants, fewer than two units in a variant, a variant that `weights`
+        lack, or a metric of `oec` that has no variance in the control.
 
     Examples
     --------
@@ -349,12 +350,12 @@ def analyse_units(
     level_ratios = _test_sample_ratios(units, ratio_test.expected_proportion)
     has_mismatch = ratio_test.is_mismatch or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
-    by_arm, metric_columns = units.compute_moments(), units.metric_columns
-    arm_means = {k: estimate_arms(by_arm, c, options.theta) for k, c in metric_columns.items()}
+    arm_moments, metric_columns = units.compute_moments(), units.metric_columns
+    arm_means = {k: estimate_arms(arm_moments, c, options.theta) for k, c in metric_columns.items()}
     if options.oec is not None:
-        arm_means[OEC] = combine_metrics(by_arm, arm_means, metrics, options.oec)
-    rows, looks = compare_variants(units, arm_means, metrics, by_arm.pool(), options)
-    notes = [*units.notes, *_note_covariates(by_arm, metric_columns, metrics, arm_means)]
+        arm_means[OEC] = combine_metrics(arm_moments, arm_means, metrics, options.oec)
+    rows, looks = compare_variants(units, arm_means, metrics, arm_moments.pool(), options)
+    notes = [*units.notes, *_note_covariates(arm_moments, metric_columns, metrics, arm_means)]
     notes += [*_note_few_units(units, rows), *_note_margins(metrics, rows)]
     notes += [*_note_constants(units, arm_means, rows), *_note_undefined(units, arm_means, rows)]
     n_units = len(units.variant_codes)
@@ -391,7 +392,7 @@ def analyse_units(
         margins=tuple(metrics[name].margin if name in metrics else None for name in arm_means),
         lower_is_better=tuple(name for name in metrics if metrics[name].better == "lower"),
         sample_ratio=ratio_test,
-        units=by_arm.count.astype(np.intp),
+        units=arm_moments.n_units.astype(np.intp),
         means=np.stack([means.value for means in arm_means.values()]),
         mean_low=mean_low,
         mean_high=mean_high,
@@ -407,13 +408,13 @@ def analyse_units(
 
 
 def _note_covariates(
-    by_arm: Moments,
+    arm_moments: Moments,
     columns: Mapping[str, MetricColumns],
     metrics: Mapping[str, Metric],
     arm_means: Mapping[str, ArmMeans],
 ) -> Iterator[str]:
     """Note the covariate of each metric, and its effect on the variance of the means."""
-    scatter = by_arm.pool().scatter
+    scatter = arm_moments.pool().scatter
     for name, metric in columns.items():
         if metric.covariate < 0:
             continue
@@ -422,9 +423,9 @@ def _note_covariates(
             yield f"{name}: the covariate has no effect, because it is equal in all units"
             continue
         covariate = "/".join(filter(None, metrics[name].list_columns()[2:]))
-        variance = estimate_arms(by_arm, replace(metric, covariate=-1)).squared_error.sum()
+        variance = estimate_arms(arm_moments, replace(metric, covariate=-1)).squared_error.sum()
         if variance > 0 and (arm_means[name].squared_error == 0).all():
-            reason = "determines its values; use values from before the experiment"
+            reason = "determines the values of the metric; use values from before the experiment"
             yield f"{name}: the covariate {covariate} {reason}"
         elif variance > 0:
             change = arm_means[name].squared_error.sum() / variance - 1
@@ -460,7 +461,6 @@ def _tabulate_comparisons(
         adjusted_p[family] = adjust_pvalues(pvalues[family], options.correction)
     table = table.with_columns(pl.Series("adjusted p", adjusted_p))
     if is_stopped:
-        # Results are withheld, because they cannot be trusted.
         table = table.with_columns(pl.col(*INFERENCE, "adjusted p", "noninferiority p") * np.nan)
     lower_is_better = {name for name, metric in metrics.items() if metric.better == "lower"}
     is_significant = pl.col("adjusted p").is_not_nan() & (pl.col("adjusted p") <= options.alpha)
@@ -508,20 +508,20 @@ def _note_few_units(units: Units, rows: Sequence[ComparisonRow]) -> list[str]:
     remark = "; Welch's test assumes normal values" if "delta" in tests else ""
     for test, method in (("bootstrap", "a bootstrap"), ("always valid", "an always-valid method")):
         if test in tests:
-            remark = f"; {method} is not valid, so no test is made; errors='permutation' is valid"
+            remark = f"; {method} is not valid, so no test is made; use errors='permutation'"
     sizes = ", ".join(small_variants)
     return [f"few units ({sizes}): only large differences can be detected{remark}"]
 
 
 def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[ComparisonRow]) -> Iterator[str]:
     """Return notes on margins above the mean of the control, which may lack a percent sign."""
-    controls = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
-    for name, control in controls.items():
+    means = {row["metric"]: abs(row["control mean"]) for row in rows if row["metric"] in metrics}
+    for name, mean in means.items():
         if (margin := metrics[name].margin) is None:
             continue
         size, is_percentage = read_margin(margin)
-        if not is_percentage and size > control:
-            problem = f"the margin {size:g} is larger than the mean of the control, {control:.4g}"
+        if not is_percentage and size > mean:
+            problem = f"the margin {size:g} is larger than the mean of the control, {mean:.4g}"
             yield f"{name}: {problem}; if it is a percentage, write '{size:g}%'"
 
 
@@ -572,11 +572,11 @@ def _note_skewness(
             continue
         lower, upper = distortion.compute_tail_probabilities(options.alpha)
         is_lower_better = name in metrics and metrics[name].better == "lower"
-        worse, better = (upper, lower) if is_lower_better else (lower, upper)
+        p_worse, p_better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))
         effect = (
             f"without any effect, Welch's test would find {variant} significantly worse with"
-            f" probability {worse:.2g} and better with {better:.2g}, instead of"
+            f" probability {p_worse:.2g} and better with {p_better:.2g}, instead of"
             f" {options.alpha / 2:g} each"
         )
         remedy = "; errors='permutation' keeps the level" if options.errors == "delta" else ""

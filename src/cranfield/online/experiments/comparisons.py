@@ -62,7 +62,7 @@ class Distortion:
 
     @classmethod
     def from_sizes(cls, gamma: float, n: float, m: float) -> Distortion:
-        """Compute the distortion of skewness gamma, n units of the variant and m of the control."""
+        """Compute the distortion from skewness gamma, n units of the variant, m of the control."""
         return cls(gamma, gamma * (1 / n**2 - 1 / m**2) / (1 / n + 1 / m) ** 1.5)
 
     @property
@@ -101,7 +101,7 @@ class PermutationTest:
     is_exact: bool = False  # Whether all other assignments are enumerated
 
     def compute_one_sided_pvalue(self, statistic: float, alternative: str) -> float:
-        """Compute (k + 1) / (B + 1), if k of B permutations are at least as extreme."""
+        """Compute the p-value (k + 1) / (B + 1), if k of B permutations are at least as extreme."""
         sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
         is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
@@ -169,12 +169,12 @@ def run_permutation_test(
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
         scatter = all_units.scatter[np.ix_(indices, indices)]
-        all_units = Moments(all_units.count, all_units.mean[indices], scatter)
+        all_units = Moments(all_units.n_units, all_units.mean[indices], scatter)
     rng = make_stream(options.seed, key)
-    by_arm = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
+    arm_moments = permute_moments(columns[:, indices], is_treated, options.resamples, rng)
     local_columns = MetricColumns(*(k if k < 0 else indices.index(k) for k in astuple(metric)))
-    effects = Effects.from_arms(estimate_arms(by_arm, local_columns, options.theta, all_units), 1)
-    statistics = effects.statistic
+    arms = estimate_arms(arm_moments, local_columns, options.theta, all_units)
+    statistics = Effects.from_arms(arms, 1).statistic
     statistics = np.where(np.isnan(statistics), 0.0, statistics)
     is_exact = comb(len(is_treated), int(is_treated.sum())) <= MAX_ENUMERATED
     return PermutationTest(float(statistics[0]), np.sort(statistics[1:]), is_exact)
@@ -215,13 +215,13 @@ def permute_moments(
     arm_sums = np.zeros((len(sums), 2, scale.size))
     arm_sums[..., is_varying] = np.stack([features.sum(axis=1) - sums, sums][order], axis=1)
     arm_sums *= scale
-    counts = np.array([n_units - size, size][order], dtype=np.float64)
-    count = np.broadcast_to(counts, arm_sums.shape[:2])
-    mean = arm_sums[..., :width] / count[..., None]
-    scatter = np.empty((*count.shape, width, width))
-    centred = arm_sums[..., width:] - count[..., None] * mean[..., first] * mean[..., second]
+    sizes = np.array([n_units - size, size][order], dtype=np.float64)
+    n_arm_units = np.broadcast_to(sizes, arm_sums.shape[:2])
+    mean = arm_sums[..., :width] / n_arm_units[..., None]
+    scatter = np.empty((*n_arm_units.shape, width, width))
+    centred = arm_sums[..., width:] - n_arm_units[..., None] * mean[..., first] * mean[..., second]
     scatter[..., first, second] = scatter[..., second, first] = centred
-    return Moments(count, centre + mean, scatter)
+    return Moments(n_arm_units, centre + mean, scatter)
 
 
 TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
@@ -276,12 +276,12 @@ def compare_variants(
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.compute_inference(effect, level)
         elif test != "bootstrap":
-            critical: CriticalValue = partial(compute_t_quantile, level)
+            critical_value: CriticalValue = partial(compute_t_quantile, level)
             if (method := options.sequential) is not None:
                 variance, alpha = effect.standard_error**2, options.alpha
-                ratio = method.get_variance_ratio(variance, effect.count, alpha)
-                critical = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
-            values = effect.compute_inference(critical, options.lift)
+                ratio = method.get_variance_ratio(variance, effect.n_units, alpha)
+                critical_value = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
+            values = effect.compute_inference(critical_value, options.lift)
             if (name, treatment) in last_looks:
                 pvalue, is_reversed = last_looks[name, treatment]
                 values = (*values[:-1], pvalue)
@@ -341,7 +341,7 @@ def _test_noninferiority(
     permutations: PermutationTest | None,
     options: ExperimentOptions,
 ) -> float:
-    """Compute the p-value of a one-sided test that the loss is below the margin."""
+    """Compute the one-sided p-value for the alternative that the loss is below the margin."""
     direction = metric.better or "higher"
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "higher" else "less"
@@ -349,7 +349,7 @@ def _test_noninferiority(
         return permutations.compute_one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
         return float(shifted_effect.compute_pvalue(side))
-    look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.count)
+    look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.n_units)
     pvalue = always_valid_inference(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
     return float(pvalue[0]) if (shifted_effect.difference > 0) == (direction == "higher") else 1.0
@@ -371,13 +371,13 @@ def _compare_looks(
         means = arm if columns is None else estimate_arms(moments_by_look, columns, options.theta)
         for variant in range(1, n_variants):
             effects = Effects.from_arms(means, variant)
-            # The method is not valid for few units.
             errors = np.where(effects.has_few_units, np.nan, effects.standard_error)
-            difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.count)
+            difference, errors, n_units = np.atleast_1d(effects.difference, errors, effects.n_units)
             low, high, p = always_valid_inference(difference, errors, n_units, method, alpha=alpha)
-            keys = {"metric": name, "variant": units.variants[variant]}
-            sizes = {"units": looks[-1:] if columns is None else looks, "difference": difference}
-            frames.append(pl.DataFrame({**keys, **sizes, "low": low, "high": high, "p": p}))
+            keys: dict[str, Any] = {"metric": name, "variant": units.variants[variant]}
+            keys["units"] = looks[-1:] if columns is None else looks
+            estimates = {"difference": difference, "low": low, "high": high, "p": p}
+            frames.append(pl.DataFrame({**keys, **estimates}))
             is_reversed = difference[np.argmin(p)] * difference[-1] < 0
             last_looks[name, variant] = float(p[-1]), bool(is_reversed)
     return pl.concat(frames), last_looks
@@ -424,28 +424,27 @@ def _bootstrap_pairs(
 
 
 def combine_metrics(
-    by_arm: Moments, arm_means: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
+    moments: Moments, arm_means: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
     """Compute the weighted sum of standardised metrics, with its squared standard error."""
     if not isinstance(weights, Mapping) or not weights:
         raise PolicyError(f"oec must be a mapping of metrics to weights, got {weights!r}")
     if OEC in metrics:
         raise PolicyError(f"a metric cannot be named {OEC} if oec is used")
-    gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
+    gradient, factors = np.zeros_like(moments.mean), dict[str, float]()
     for name, weight in weights.items():
-        metric = quote(name)
+        subject = f"oec weight of {quote(name)}"
         if name not in arm_means:
             names = ", ".join(arm_means)
-            raise PolicyError(f"unknown metric {metric} in oec; expected one of: {names}")
+            raise PolicyError(f"unknown metric {quote(name)} in oec; expected one of: {names}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            expected = f"oec weight of {metric} must be a finite number"
-            raise PolicyError(f"{expected}, got {quote(weight)}")
+            raise PolicyError(f"{subject} must be a finite number, got {quote(weight)}")
         is_lower_better = metrics[name].better == "lower"
         if is_lower_better and weight < 0:
             reason = "lower is better, so the sign of its values is already reversed"
-            raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
+            raise PolicyError(f"{subject} must be at least 0, got {weight}: {reason}")
         means = arm_means[name]
-        deviation = float(np.sqrt(means.squared_error[0] * means.count[0]))
+        deviation = float(np.sqrt(means.squared_error[0] * means.n_units[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
             raise CranfieldError(f"{name} {reason}")
@@ -456,7 +455,7 @@ def combine_metrics(
         terms = (factor * arm_means[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
-    return ArmMeans.from_gradient(by_arm, evaluate(by_arm.mean), gradient, evaluate)
+    return ArmMeans.from_gradient(moments, evaluate(moments.mean), gradient, evaluate)
 
 
 def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level: float) -> Bounds:
@@ -465,9 +464,9 @@ def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level
     for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
-            intervals.append(compute_wilson_intervals(means.value, means.count, quantile))
+            intervals.append(compute_wilson_intervals(means.value, means.n_units, quantile))
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
-            intervals.append(bound_by_t(means.value, errors, means.count - 1, level))
+            intervals.append(bound_by_t(means.value, errors, means.n_units - 1, level))
     low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

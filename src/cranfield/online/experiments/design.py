@@ -119,7 +119,7 @@ class Experiment:
     ------
     PolicyError
         For weights that do not sum to 1 or are not above 0, a single variant, invalid traffic, an
-        unknown hash, an empty name, or a layer without traffic or with the experiment's own name.
+        unknown hash, an empty name, or a layer with all of its traffic or the experiment's name.
 
     Examples
     --------
@@ -430,7 +430,7 @@ def experiment_size(
 ) -> ExperimentSize:
     r"""Compute lift, units or power of an experiment from the other two.
 
-    The test is Student's t with the same deviation s in both variants,
+    The test is Student's t with the same deviation s in both variants; its two-sided power is
 
     .. math:: P(|T| > t_{\alpha/2}), \quad T \sim t(n - 2; \lambda), \quad
         \lambda = \frac{d}{s \sqrt{1 - \rho^2}} \sqrt{n\, w (1 - w)}

@@ -31,7 +31,7 @@ from cranfield.significance.resampling import as_integers, count_in_tail, draw_c
 class Moments:
     """Numbers of units, means of columns and scatter matrices, by group."""
 
-    count: Floats  # Number of units, shape (...,), such as (segments, variants)
+    n_units: Floats  # Number of units, shape (...,), such as (segments, variants)
     mean: Floats  # Shape (..., columns)
     scatter: Floats  # Sums of products of deviations from the mean, shape (..., columns, columns)
 
@@ -39,12 +39,12 @@ class Moments:
     def covariance(self) -> Floats:
         """Covariances with n - 1 in the denominator; NaN for fewer than two units."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            covariance = self.scatter / np.maximum(self.count - 1, 0)[..., None, None]
-        return np.where((self.count > 1)[..., None, None], covariance, np.nan)
+            covariance = self.scatter / np.maximum(self.n_units - 1, 0)[..., None, None]
+        return np.where((self.n_units > 1)[..., None, None], covariance, np.nan)
 
     def pool(self) -> Moments:
         """Merge all groups along the last axis."""
-        axis = self.count.ndim - 1
+        axis = self.n_units.ndim - 1
         merged = self._merge(lambda array: array.sum(axis=axis, keepdims=True), axis)
         return Moments(*(np.squeeze(array, axis) for array in vars(merged).values()))
 
@@ -54,35 +54,35 @@ class Moments:
 
     def _merge(self, add: Callable[[Floats], Floats], axis: int) -> Moments:
         """Merge groups along an axis, with sums around a common centre to avoid cancellation."""
-        is_nonempty = (self.count > 0)[..., None]
-        sums = np.where(is_nonempty, self.count[..., None] * self.mean, 0.0)
-        n_units = np.maximum(self.count.sum(axis=axis, keepdims=True), 1)[..., None]
-        centre = sums.sum(axis=axis, keepdims=True) / n_units
+        is_nonempty = (self.n_units > 0)[..., None]
+        sums = np.where(is_nonempty, self.n_units[..., None] * self.mean, 0.0)
+        n_total = np.maximum(self.n_units.sum(axis=axis, keepdims=True), 1)[..., None]
+        centre = sums.sum(axis=axis, keepdims=True) / n_total
         deviations = np.where(is_nonempty, self.mean - centre, 0.0)
-        totals = self.count[..., None] * deviations
-        count, first_moment = add(self.count), add(totals)
+        totals = self.n_units[..., None] * deviations
+        n_units, first_moment = add(self.n_units), add(totals)
         second_moment = add(self.scatter + totals[..., :, None] * deviations[..., None, :])
         with np.errstate(divide="ignore", invalid="ignore"):
-            shift = first_moment / count[..., None]
+            shift = first_moment / n_units[..., None]
         correction = first_moment[..., :, None] * shift[..., None, :]
         scatter = second_moment - np.nan_to_num(correction)
-        return Moments(count, centre + shift, scatter)
+        return Moments(n_units, centre + shift, scatter)
 
 
 def compute_moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
     """Compute the moments of each group of units; units with group -1 are excluded."""
     columns, group = columns[group >= 0], group[group >= 0]
     n_groups, width = int(np.prod(shape)), columns.shape[1]
-    count = np.bincount(group, minlength=n_groups).astype(np.float64)
+    n_units = np.bincount(group, minlength=n_groups).astype(np.float64)
     # If all values of a column in a group are equal, the mean is exactly this value.
     examples = np.zeros((n_groups, width))
     examples[group] = columns
     is_different, mean = columns != examples[group], np.empty((n_groups, width))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(width):
-            mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=n_groups) / count
+            mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=n_groups) / n_units
             n_different = np.bincount(group, weights=is_different[:, k], minlength=n_groups)
-            is_constant = (count > 0) & (n_different == 0)
+            is_constant = (n_units > 0) & (n_different == 0)
             mean[is_constant, k] = examples[is_constant, k]
     residuals = columns - mean[group]
     # Equal values may differ from their mean by rounding.
@@ -92,7 +92,7 @@ def compute_moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> 
         sums = np.bincount(group, residuals[:, i] * residuals[:, j], n_groups)
         scatter[:, i, j] = scatter[:, j, i] = sums
     scatter = scatter.reshape(*shape, width, width)
-    return Moments(count.reshape(shape), mean.reshape(*shape, width), scatter)
+    return Moments(n_units.reshape(shape), mean.reshape(*shape, width), scatter)
 
 
 def compute_skewness(values: Floats) -> float:
@@ -200,7 +200,7 @@ class ArmMeans:
 
     value: Floats  # Shape (..., variants)
     squared_error: Floats  # Squared standard errors, of the same shape
-    count: Floats  # Numbers of units, of the same shape
+    n_units: Floats  # Numbers of units, of the same shape
     # Gradient with respect to the means of all columns, shape (..., variants, columns)
     gradient: Floats
     # Computes the metric, with the same coefficient of a covariate, from means of columns
@@ -212,14 +212,14 @@ class ArmMeans:
     ) -> ArmMeans:
         """Compute squared standard errors by the delta method; differences by rounding become 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = _multiply(gradient, groups.covariance, gradient) / groups.count
+            variance = _multiply(gradient, groups.covariance, gradient) / groups.n_units
         value_error, scatter_error = _bound_rounding(groups, gradient)
         is_constant = _multiply(gradient, groups.scatter, gradient) <= scatter_error
         squared_error = np.maximum(np.where(is_constant, np.minimum(variance, 0), variance), 0.0)
         is_equal = np.abs(value - value[..., :1]) <= np.maximum(value_error, value_error[..., :1])
         is_equal &= (squared_error == 0) & (squared_error[..., :1] == 0)
         value = np.where(is_equal, value[..., :1], value)
-        return cls(value, squared_error, groups.count, gradient, evaluate)
+        return cls(value, squared_error, groups.n_units, gradient, evaluate)
 
 
 def estimate_arms(
@@ -238,7 +238,7 @@ def estimate_arms(
     `all_units` has the moments of all units; by default, those of the variants are merged.
     """
     value, gradient = _divide(groups, metric.numerator, metric.denominator)
-    factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
+    factor = pivot = np.zeros(groups.n_units.shape[:-1])[..., None]
     if metric.covariate >= 0:
         all_units = groups.pool() if all_units is None else all_units
         covariate_value, slope = _divide(groups, metric.covariate, metric.covariate_denominator)
@@ -259,11 +259,11 @@ def estimate_arms(
 
     def evaluate(mean: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            unadjusted = mean[..., metric.numerator] / mean[..., metric.denominator]
+            ratio = mean[..., metric.numerator] / mean[..., metric.denominator]
             if metric.covariate < 0:
-                return unadjusted
+                return ratio
             covariate = mean[..., metric.covariate] / mean[..., metric.covariate_denominator]
-            return np.asarray(unadjusted - factor * (covariate - pivot))
+            return np.asarray(ratio - factor * (covariate - pivot))
 
     return ArmMeans.from_gradient(groups, value, gradient, evaluate)
 
@@ -271,14 +271,14 @@ def estimate_arms(
 def _bound_rounding(groups: Moments, gradient: Floats) -> tuple[Floats, Floats]:
     """Return the largest rounding errors of a function of means, and of the function's scatter."""
     # The error of a sum of n products is at most proportional to n.
-    rounding = np.maximum(ROUNDING, groups.count * 2.0**-54)
+    rounding = np.maximum(ROUNDING, groups.n_units * 2.0**-54)
     weights, scatter = np.abs(gradient), np.abs(groups.scatter)
-    squares = np.diagonal(scatter, axis1=-2, axis2=-1) / np.maximum(groups.count, 1)[..., None]
+    squares = np.diagonal(scatter, axis1=-2, axis2=-1) / np.maximum(groups.n_units, 1)[..., None]
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.hypot(groups.mean, np.sqrt(squares))
         value_error = rounding * (weights * sizes).sum(axis=-1)
         scatter_error = rounding * _multiply(weights, scatter, weights)
-        return value_error, np.maximum(scatter_error, groups.count * value_error**2)
+        return value_error, np.maximum(scatter_error, groups.n_units * value_error**2)
 
 
 def _divide(groups: Moments, numerator: int, denominator: int) -> tuple[Floats, Floats]:
@@ -315,13 +315,13 @@ class Effects:
     treatment: Floats  # Mean of the other variant
     control_squared_error: Floats  # Squared standard errors of the two means
     treatment_squared_error: Floats
-    control_count: Floats  # Numbers of units of the two variants
-    treatment_count: Floats
+    n_control_units: Floats  # Numbers of units of the two variants
+    n_treatment_units: Floats
 
     @classmethod
     def from_arms(cls, arms: ArmMeans, treatment: int) -> Effects:
         """Compare a variant of the last axis with the first one, the control."""
-        arrays = arms.value, arms.squared_error, arms.count
+        arrays = arms.value, arms.squared_error, arms.n_units
         return cls(*(array[..., k] for array in arrays for k in (0, treatment)))
 
     @property
@@ -336,14 +336,14 @@ class Effects:
             return np.where(self.control == 0, np.nan, self.treatment / self.control - 1)
 
     @property
-    def count(self) -> Floats:
+    def n_units(self) -> Floats:
         """Total number of units of the two variants."""
-        return self.control_count + self.treatment_count
+        return self.n_control_units + self.n_treatment_units
 
     @property
     def has_few_units(self) -> Bools:
         """Whether a variant has too few units for Welch's test."""
-        return np.asarray(np.minimum(self.control_count, self.treatment_count) < MIN_UNITS)
+        return np.asarray(np.minimum(self.n_control_units, self.n_treatment_units) < MIN_UNITS)
 
     @property
     def is_constant(self) -> Bools:
@@ -367,7 +367,7 @@ class Effects:
         # Proportions are used since squares of variances may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
             proportion = control / (control + treatment)
-            n, m = self.control_count - 1, self.treatment_count - 1
+            n, m = self.n_control_units - 1, self.n_treatment_units - 1
             df = 1 / (proportion**2 / n + (1 - proportion) ** 2 / m)
         return np.nan_to_num(df, nan=1.0, posinf=1.0)
 
@@ -384,21 +384,21 @@ class Effects:
         """
         statistics = self.statistic, self.standard_error, self.df
         pvalue = compute_difference_pvalues(*statistics, alternative)
-        n, m = self.control_count, self.treatment_count
+        n, m = self.n_control_units, self.n_treatment_units
         log_assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-log_assignments), 1.0)
         is_separated = (self.standard_error == 0) & (self.difference != 0)
         pvalue = np.where(is_separated, compute_tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
 
-    def compute_interval(self, critical: CriticalValue) -> Bounds:
+    def compute_interval(self, critical_value: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
             standard_error = np.where(self.standard_error == 0, np.nan, self.standard_error)
-            half_width = critical(self.df) * standard_error
+            half_width = critical_value(self.df) * standard_error
         return self.difference - half_width, self.difference + half_width
 
-    def compute_lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
+    def compute_lift_interval(self, critical_value: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
         `log` is computed for the logarithm of the ratio of means m, with squared standard error
@@ -413,24 +413,24 @@ class Effects:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             quotient = treatment / control
             if method == "fieller":
-                squared_critical = critical(self._compute_df(v * quotient**2, w)) ** 2
+                critical_square = critical_value(self._compute_df(v * quotient**2, w)) ** 2
                 covariance = np.zeros_like(control)
-                low, high = bound_by_fieller(control, treatment, v, w, covariance, squared_critical)
+                low, high = bound_by_fieller(control, treatment, v, w, covariance, critical_square)
             elif method == "linear":
                 ratio_error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
-                half_width = critical(self.df) * ratio_error
+                half_width = critical_value(self.df) * ratio_error
                 low, high = quotient - half_width, quotient + half_width
             else:
                 a, b = v / control**2, w / treatment**2
-                factor = np.exp(critical(self._compute_df(a, b)) * np.sqrt(a + b))
+                factor = np.exp(critical_value(self._compute_df(a, b)) * np.sqrt(a + b))
                 ratio = np.where(quotient > 0, quotient, np.nan)
                 low, high = ratio / factor, ratio * factor
         is_undefined = ~np.isfinite(quotient) | (self.standard_error == 0) | self.has_zeros_only
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
-    def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        lift_bounds = self.compute_lift_interval(critical, lift)
-        return (*self.compute_interval(critical), *lift_bounds, self.compute_pvalue())
+    def compute_inference(self, critical_value: CriticalValue, lift: str) -> tuple[Floats, ...]:
+        lift_bounds = self.compute_lift_interval(critical_value, lift)
+        return (*self.compute_interval(critical_value), *lift_bounds, self.compute_pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
         """Shift the control by the margin, the largest accepted loss: a number or a percentage."""

@@ -35,8 +35,7 @@ class SampleRatio(TableResult):
     rows
         The table, one row per variant.
     method
-        `chi-square`, or `exact`: the binomial test; with more than two variants, each is tested
-        against all others, with Bonferroni's correction.
+        `chi-square`, or `exact`, the binomial test.
     statistic
         Chi-square statistic.
     pvalue
@@ -379,16 +378,16 @@ class ExperimentReport(Result):
         lines = []
         for k, (name, margin) in enumerate(zip(self.metrics, self.margins, strict=True)):
             if margin is not None and not self.is_stopped:
-                loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
+                loss_text = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
-                hypothesis = f"{sanitise(name)} is worse ({side}) by at least {loss}"
+                hypothesis = f"{sanitise(name)} is worse ({side}) by at least {loss_text}"
                 lines.append(
                     f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
                     f" level {self.alpha / 2:g}"
                 )
                 names_by_remark: dict[str, list[str]] = {}
                 for j, variant in enumerate(self.variants[1:]):
-                    if remark := describe_loss(self, k, j, loss):
+                    if remark := describe_loss(self, k, j, loss_text):
                         worse = "worse, " if self.verdicts[k][j] == "worse" else ""
                         names_by_remark.setdefault(f"{worse}{remark}", []).append(sanitise(variant))
                 for remark, names in names_by_remark.items():
@@ -431,9 +430,9 @@ class ExperimentReport(Result):
         return sentences
 
 
-def describe_loss(report: ExperimentReport, k: int, j: int, margin: Any) -> str:
+def describe_loss(report: ExperimentReport, k: int, j: int, loss_text: Any) -> str:
     """Describe a significant or undecided loss of variant j + 1 on metric k by its margin."""
     if report.misses_margin()[k, j]:
-        return f"not shown to be within the margin of {margin}"
+        return f"not shown to be within the margin of {loss_text}"
     is_worse = report.margins[k] is not None and report.verdicts[k][j] == "worse"
-    return f"but by less than the margin of {margin}" if is_worse else ""
+    return f"but by less than the margin of {loss_text}" if is_worse else ""

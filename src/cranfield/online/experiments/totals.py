@@ -46,7 +46,7 @@ class _Totals(Units):
 
     @property
     def counts(self) -> dict[str, int]:
-        return dict(zip(self.variants, map(int, self.moments_by_variant.count), strict=True))
+        return dict(zip(self.variants, map(int, self.moments_by_variant.n_units), strict=True))
 
     def compute_moments(self) -> Moments:
         return self.moments_by_variant
@@ -56,7 +56,7 @@ class _Totals(Units):
         if not self.is_proportion(next(iter(self.metric_columns.values()))):
             return 0.0
         moments = self.moments_by_variant
-        rate = np.average(moments.mean[[0, treatment], 1], weights=moments.count[[0, treatment]])
+        rate = np.average(moments.mean[[0, treatment], 1], weights=moments.n_units[[0, treatment]])
         deviation = np.sqrt(rate * (1 - rate))
         return float((1 - 2 * rate) / deviation) if deviation > 0 else 0.0
 
@@ -64,7 +64,9 @@ class _Totals(Units):
         """Return whether all values are 0 or 1, that is, sum and sum of squares are equal."""
         moments, column = self.moments_by_variant, metric.numerator
         mean, scatter = moments.mean[:, column], moments.scatter[:, column, column]
-        return bool(np.allclose(scatter, moments.count * mean * (1 - mean), rtol=1e-12, atol=1e-9))
+        return bool(
+            np.allclose(scatter, moments.n_units * mean * (1 - mean), rtol=1e-12, atol=1e-9)
+        )
 
 
 def analyse_totals(
@@ -209,11 +211,11 @@ def _check_totals(totals: Any) -> dict[str, Total]:
 
 def _convert_to_moments(totals: list[Total]) -> Moments:
     """Convert totals to the moments of a column of ones and the column of values."""
-    count = np.array([total[-1] for total in totals])
+    n_units = np.array([total[-1] for total in totals])
     sums = np.array([total[0] for total in totals])
     sums_of_squares = np.array([total[1] if len(total) == 3 else total[0] for total in totals])
-    mean = np.stack([np.ones(count.size), sums / count], axis=1)
-    scatter = np.zeros((count.size, 2, 2))
-    deviations = sums_of_squares - sums**2 / count
+    mean = np.stack([np.ones(n_units.size), sums / n_units], axis=1)
+    scatter = np.zeros((n_units.size, 2, 2))
+    deviations = sums_of_squares - sums**2 / n_units
     scatter[:, 1, 1] = np.where(deviations <= ROUNDING * sums_of_squares, 0.0, deviations)
-    return Moments(count, mean, scatter)
+    return Moments(n_units, mean, scatter)

@@ -100,7 +100,7 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     return texts.str.strip_chars(BLANKS)
 
 
-# Minimum number of repeats; in two equal variants, random ones all agree with probability 2^-10
+# Minimum number of repeats; random repeats agree in two equal variants with probability 2^-10
 MIN_REPEATS = 10
 MAX_MIXED_USERS = 0.05  # Maximum proportion of users in several variants if users were randomised
 
@@ -121,14 +121,15 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     *_, kinds = schema.find_unused(table.names, {*table.positions.values()} - divisors)
     # Schemas of logs read `impression` as the id of a page; in a table of units it is a count.
     kinds |= {k: "count" for k in table.unused_positions if table.spellings[k] == "impression"}
-    users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
-    id_counts = {column: table.count_ids(column) for column in users + sessions}
+    user_columns = [k for k, kind in kinds.items() if kind == "user"]
+    session_columns = [k for k, kind in kinds.items() if kind == "session"]
+    id_counts = {column: table.count_ids(column) for column in user_columns + session_columns}
     for column, (n_ids, n_rows) in id_counts.items():
         if 0 < n_ids < n_rows:
             raise _make_cluster_error(table, column, n_rows, n_ids)
     height = len(table.columns.cells(0))
     # If the ids of users are all different, rows are users.
-    has_user_rows = any(id_counts[column][0] == height for column in users)
+    has_user_rows = any(id_counts[column][0] == height for column in user_columns)
     for column in table.unused_positions if table.variant is not None else ():
         n_values = table.count_clusters(column)
         if n_values and not has_user_rows:
@@ -141,7 +142,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     if has_user_rows:
         return
     _check_cluster_pairs(table)
-    for column in users:
+    for column in user_columns:
         if 0 < (n_rows := id_counts[column][1]) < height:
             problem = f"{quote(table.names[column])} is empty in {inflect(height - n_rows, 'row')}"
             remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
@@ -284,8 +285,8 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
     has_times = not _EXACT_TIMES.isdisjoint(table.spellings)
     is_table_of_units = distinct_rows[id_name].is_unique().all()
     if n_copies and (has_times or (is_table_of_units and 2 * n_copies < len(distinct_rows))):
-        sums = f"{inflect(n_copies, 'row')} summed with another row that is equal in all columns"
-        warn(f"{table.source}: {sums}; remove copies from the table")
+        note = f"{inflect(n_copies, 'row')} summed with another row that is equal in all columns"
+        warn(f"{table.source}: {note}; remove copies from the table")
 
 
 _EXACT_TIMES = {*map(fold_name, " ".join(USUAL_NAMES["time"]).split())}

@@ -32,6 +32,7 @@ from cranfield.online.experiments.unit_rows import (
     CONTROLS,
     MIN_REPEATS,
     TIME_NAMES,
+    Names,
     UnitTable,
     check_rows,
     check_second_variants,
@@ -61,11 +62,10 @@ from cranfield.sources.values import (
 )
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in several variants
-MISSING = ("error", "drop", "zero")  # How to treat missing values
+MISSING_POLICIES = ("error", "drop", "zero")  # How to treat missing values
 TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
-Names = Sequence[str]
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f": 0.0}
 
 
@@ -402,8 +402,8 @@ def _note_mixed_units(
     if mixed == "error":
         raise InputError(f"{subject} {problem}; mixed='drop' excludes such units", source=source)
     if len(mixed_units) > n_units / 2:
-        proportion = f"{len(mixed_units):,} of {inflect(n_units, 'unit')}"
-        reason = f"unit must be the unit of randomisation, got {unit!r}: {proportion} {problem}"
+        size = f"{len(mixed_units):,} of {inflect(n_units, 'unit')}"
+        reason = f"unit must be the unit of randomisation, got {unit!r}: {size} {problem}"
         raise InputError(reason, source=source)
     return [f"{subject} excluded: in more than one variant"]
 
@@ -513,7 +513,7 @@ def read_log_units(
             remedy = "for a log, set before=... to an earlier log (in Python)"
             raise PolicyError(f"{name}: a covariate requires a table of units; {remedy}")
     measures = parse_metric_measures(metrics)
-    texts = {name: str(measure) for name, measure in measures.items()}
+    measure_names = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
     if is_ordered and not isinstance(data, QueryLog):
         raise PolicyError("looks requires a log or a table of units, got sums by unit")
@@ -526,20 +526,20 @@ def read_log_units(
         if is_ordered:
             data.require("pages", "time", purpose="an analysis at several looks")
             first_times = data.pages.group_by(unit).agg(pl.col("time").min())
-        data = sums_by_unit(data, texts.values(), unit=unit)
-    if missing_measures := [text for text in texts.values() if text not in data.names]:
+        data = sums_by_unit(data, measure_names.values(), unit=unit)
+    if missing_measures := [text for text in measure_names.values() if text not in data.names]:
         names = ", ".join(data.names)
         problem = f"unknown measure {quote(missing_measures[0])} in the sums by unit"
         raise PolicyError(f"{problem}; expected one of: {names}")
     if before is not None and not isinstance(before, UnitSums):
-        before = sums_by_unit(before, texts.values(), unit=unit)
+        before = sums_by_unit(before, measure_names.values(), unit=unit)
     sum_options: dict[str, Any] = {"control": control, "variants": variants}
     censored_metrics = [name for name, measure in measures.items() if measure.may_be_censored]
     if censored_metrics:
         effect = "means are biased if variants differ in censoring"
         notes.append(f"{', '.join(censored_metrics)}: censored values are excluded, so {effect}")
     sum_options |= {"before": before, "source": source, "notes": notes}
-    units = convert_sums_to_units(data, texts, **sum_options)
+    units = convert_sums_to_units(data, measure_names, **sum_options)
     return units if first_times is None else _sort_by_time(units, first_times)
 
 
@@ -611,8 +611,8 @@ def convert_sums_to_units(
         reason = f"the log before the experiment has no {sums.kind} of the experiment"
         raise InputError(reason, source=source)
     if before_codes is not None and (n_new := int((before_codes < 0).sum())):
-        new_units = f"{inflect(n_new, sums.kind)} without pages before the experiment"
-        all_notes.append(f"{new_units} are not adjusted for the covariate")
+        subject = f"{inflect(n_new, sums.kind)} without pages before the experiment"
+        all_notes.append(f"{subject} are not adjusted for the covariate")
     columns = [np.ones(len(ids))]
 
     def add_columns(totals: Floats, counts: Floats) -> tuple[int, int]:

@@ -376,8 +376,7 @@ def fidelity(
 ) -> Fidelity:
     """Check whether the better ranker wins, for pairs of different orders of a few documents.
 
-    The better ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it ranks no
-    relevant document lower, and at least one higher.
+    The better ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013).
 
     Parameters
     ----------

@@ -472,7 +472,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():
-            raise table.make_row_error(row, f"page {quote(pages[row])} occurs twice")
+            raise table.make_row_error(row, f"page {quote(pages[row])} is repeated")
         for row in (~topics.is_in([*self])).arg_true():
             raise table.make_row_error(row, f"topic {quote(topics[row])} is not in all runs")
         groups = table.frame.partition_by("query", maintain_order=True)

@@ -42,7 +42,7 @@ class LogCredits:
     pages: Indices  # Row of each page in the log
     notes: tuple[str, ...]  # Notes, such as on excluded pages
 
-    def select(self, name: str) -> Floats:
+    def get_credits(self, name: str) -> Floats:
         """Return the credit of a ranker on each page."""
         if name not in self.rankers:
             names = ", ".join(self.rankers)
@@ -77,7 +77,7 @@ def weigh_clicks(
         if "censored" in rows.columns:
             is_unknown |= pl.col("censored") & ~is_satisfied
         if n_missing := rows.filter(is_unknown).height:
-            subject = f"{inflect(n_missing, 'click')} with an unknown dwell time"
+            subject = f"{inflect(n_missing, 'click')} with an unknown or censored dwell time"
             notes.append(f"{subject} treated as not satisfied")
     elif clicks != "all":
         if clicks == "dwell":
@@ -120,7 +120,7 @@ def mask_interleaved_pages(log: QueryLog) -> Bools:
 def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Credit each ranker with the clicks on the results of its team.
 
-    If a log has two rankers, both take part in every interleaved page; the team with more clicks
+    If a log has two rankers, both take part in every interleaved page; the team with more credit
     wins (Radlinski et al., 2008). If there are more rankers, those that own a result of a page take
     part in it.
     """
@@ -229,10 +229,10 @@ def _compute_power(n: Indices, p: float, alpha: float) -> Floats:
     approximation = np.floor(n / 2 + ndtri(alpha / 2) * np.sqrt(n) / 2)
     losses = approximation + np.arange(-3, 4)[:, None]
     is_rejected = (losses >= 0) & (bdtr(np.maximum(losses, 0), n, 0.5) <= alpha / 2 * (1 + 1e-12))
-    critical = np.where(is_rejected, losses, -1.0).max(axis=0)
-    threshold = np.maximum(critical, 0)
+    critical_losses = np.where(is_rejected, losses, -1.0).max(axis=0)
+    threshold = np.maximum(critical_losses, 0)
     power = bdtr(threshold, n, 1 - p) + bdtr(threshold, n, p)
-    return np.asarray(np.where(critical >= 0, power, 0.0))
+    return np.asarray(np.where(critical_losses >= 0, power, 0.0))
 
 
 QueryRankings = Mapping[str, Mapping[str, Sequence[str]]]  # By query and ranker, best first
@@ -344,8 +344,8 @@ def preference(
     clicks
         Clicks that count: `all`; the `first` or `last` of a page; `sat` (a dwell time of at least
         30 seconds); or `dwell`, which weights each click by its dwell time. In Python, any numeric
-        column that was added to `log.clicks` can also be the weight. With `lists`,
-        only `all`, `first`, `last` and `sat` are accepted.
+        column that was added to `log.clicks` can also be the weight. With `lists`, only `all`,
+        `first`, `last` and `sat` are accepted.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.
@@ -360,10 +360,12 @@ def preference(
     Raises
     ------
     PolicyError
-        If users or sessions have several pages and no unit is set, if the log has more than two
-        rankers and no names are set, or for an invalid option.
+        If users or sessions have several pages and no unit is set, if the log or `lists` do not
+        have two rankers and no names are set, or for an invalid option.
     InputError
-        For a log without teams or other required columns.
+        For a log without teams or other required columns, or `lists` that do not match the log.
+    CranfieldError
+        If no page has credits of both rankers.
 
     Examples
     --------
@@ -382,7 +384,7 @@ def preference(
     unit, unit_indices, notes = number_units(log, credits, unit)
     pair = _check_pair(credits.rankers if names is None else names)
     options = PreferenceOptions(expected, confidence, resamples, seed)
-    first, second = map(credits.select, pair)
+    first, second = map(credits.get_credits, pair)
     return compare_rankers(first, second, unit_indices, pair, unit, notes, options)
 
 
@@ -423,6 +425,6 @@ def preference_matrix(
     rankers = tuple(credits.rankers if names is None else names)
     if len(rankers) < 2:
         raise PolicyError(f"names must be two or more rankers, got {quote(', '.join(rankers))}")
-    values = np.stack([credits.select(name) for name in rankers], axis=1)
+    values = np.stack([credits.get_credits(name) for name in rankers], axis=1)
     options = PreferenceOptions(0.5, confidence, resamples, seed)
     return compare_pairs(values, unit_indices, rankers, unit, notes, correction, options)

@@ -222,7 +222,7 @@ class Prefixes:
         self.is_available[np.arange(len(docs)), docs] = False
         self.rank += 1
 
-    def take(self, rows: Indices) -> Prefixes:
+    def select_rows(self, rows: Indices) -> Prefixes:
         return Prefixes(self.lists[rows], self.teams[rows], self.rank, self.is_available[rows])
 
 
@@ -271,7 +271,7 @@ class StepwiseDistribution:
                 return None
             probability = probabilities[row] * weights[row, candidate] / total[row]
             probabilities = np.r_[probability, probabilities[end_rows]]
-            prefixes = prefixes.take(np.r_[row, end_rows])
+            prefixes = prefixes.select_rows(np.r_[row, end_rows])
             drawn = docs[row, candidate], teams[row, candidate]
             prefixes.extend(*(np.r_[codes, np.full(end_rows.size, NOBODY)] for codes in drawn))
         lists, teams = prefixes.lists, prefixes.teams
@@ -363,7 +363,7 @@ def interleaving_methods() -> pl.DataFrame:
     return METHODS.tabulate(
         "method",
         {
-            "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
+            "rankers": lambda method: str(method.max_rankers or "2 or more"),
             "parameters": format_parameters,
             "description": get_summary,
             "source": attrgetter("source"),

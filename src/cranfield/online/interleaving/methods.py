@@ -271,10 +271,10 @@ class Probabilistic(InterleavingMethod):
             # Available weights are summed, not obtained by difference, to be exactly 0 for none.
             sums = _sum_weights(is_available, weights)
             has_docs = sums > 0
-            has_turn = has_docs.astype(np.float64)
+            turn_weights = has_docs.astype(np.float64)
             if not self.replace:
-                has_turn = weigh_turns(prefixes, has_docs)
-            factors = divide(has_turn, sums, 0.0)
+                turn_weights = weigh_turns(prefixes, has_docs)
+            factors = divide(turn_weights, sums, 0.0)
             shape = (len(is_available), n_rankers * n_docs)
             doc_weights = (factors[:, :, None] * weights * is_available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
@@ -523,11 +523,11 @@ class Optimised(_OptimisedMethod):
     """The most sensitive distribution of lists of two rankers that is unbiased for random clicks.
 
     Every prefix of a list is a union of prefixes of the rankings. A linear program maximises the
-    sensitivity s(L) = (1 - w_T) H(w_A / (w_A + w_B)), under the constraint that the expected
-    credits of both rankers are equal down to each rank. H is the entropy, and w_A, w_B and w_T are
-    the proportions of attention (1 / rank) to documents that A ranks higher, that B ranks higher,
-    and that both rank equally. Among several optima, the one with the smallest sum of p_i sqrt(i)
-    is chosen, with lists in the order of the first ranking.
+    sensitivity s(L) = (1 - w_T) H(w_A / (w_A + w_B)), under the constraint, unless `slack` is set,
+    that the expected credits of both rankers are equal down to each rank. H is the entropy, and
+    w_A, w_B and w_T are the proportions of attention (1 / rank) to documents that A ranks higher,
+    that B ranks higher, and that both rank equally. Among several optima, the one with the smallest
+    sum of p_i sqrt(i) is chosen, with lists in the order of the first ranking.
     """
 
     name = "Optimised"
@@ -544,7 +544,7 @@ class Optimised(_OptimisedMethod):
     def compute_cost(self, credits: Floats) -> Floats:
         attention = 1 / np.arange(1.0, credits.shape[2] + 1)
         difference = credits[0] - credits[1]
-        w_a, w_b = (sign @ attention / attention.sum() for sign in (difference > 0, difference < 0))
+        w_a, w_b = (m @ attention / attention.sum() for m in (difference > 0, difference < 0))
         total = w_a + w_b
         fraction = divide(w_a, total, 0.0)
         p = np.clip([fraction, 1 - fraction], 1e-300, 1)

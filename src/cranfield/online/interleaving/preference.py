@@ -37,7 +37,7 @@ from cranfield.tabular import format_number
 
 MAX_ROUNDING_ERROR = 1e-9  # Maximum difference that is treated as rounding error
 BLOCK_DRAWS = 2**20  # Number of values drawn at a time; results for a seed depend on it
-Bounds = tuple[float, float]
+FloatPair = tuple[float, float]
 
 
 class PreferenceOptions(NamedTuple):
@@ -53,7 +53,7 @@ class PreferenceOptions(NamedTuple):
 class Preference(Result):
     r"""Preference of users between two rankers A and B, with tests and confidence intervals.
 
-    Each interval inverts the test of the same name, if there is one: it excludes the value that
+    Each interval inverts the test of its statistic, if there is one: it excludes the value that
     equal rankers have if and only if the p-value is at most 1 - confidence.
 
     Attributes
@@ -110,13 +110,13 @@ class Preference(Result):
     expected: float
     pvalue: float
     z: float
-    unit_interval: Bounds
-    outcome_interval: Bounds
-    delta_interval: Bounds
+    unit_interval: FloatPair
+    outcome_interval: FloatPair
+    delta_interval: FloatPair
     outcome_pvalue: float
     delta_pvalue: float
     credit: float
-    credit_interval: Bounds
+    credit_interval: FloatPair
     credit_pvalue: float
     confidence: float
     resamples: int
@@ -196,19 +196,19 @@ class Preference(Result):
 
     def heading(self) -> list[str]:
         a, b = self.names
-        by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
-        outcome = format_number(self.outcome) or "undefined"
-        impressions = inflect(self.n_impressions - self.ties, "impression")
-        outcome = f"{outcome} of {impressions} without a tie"
+        unit_text = f"; by {self.unit}: wins {self.unit_wins:,}, losses {self.unit_losses:,}"
+        unit_text += f", ties {self.unit_ties:,}"
+        size = inflect(self.n_impressions - self.ties, "impression")
+        result = f"outcome {format_number(self.outcome) or 'undefined'} of {size} without a tie"
         pvalue, test = self.pvalue, f"sign test by {self.unit}"
         sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
         if np.isnan(pvalue):
             pvalue, sign_test = self.outcome_pvalue, f"no {test}"
-        result = f"outcome {outcome}" if np.isnan(pvalue) else f"outcome {outcome}, p {pvalue:.3g}"
+        result += "" if np.isnan(pvalue) else f", p {pvalue:.3g}"
         return [
             f"{a} against {b}: {result} by {self.unit}",
             f"wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
-            f"{by_unit if self.unit != 'impression' else ''}",
+            f"{unit_text if self.unit != 'impression' else ''}",
             f"outcome expected if rankers are equal: {self.expected:g}; {sign_test}",
             f"low, high: {100 * self.confidence:g}% confidence intervals{self.sampling}",
         ]
@@ -320,7 +320,7 @@ def preference_by_credits(
     names, expected, confidence
         As for :func:`preference_of`.
     resamples
-        Number of bootstrap resamples of units; without effect if each unit has one impression.
+        Number of bootstrap resamples of units; has no effect if each unit has one impression.
     seed
         Seed of the bootstrap.
 
@@ -339,7 +339,7 @@ def preference_by_credits(
     """
     check_list("names", names)
     if not isinstance(unit, str):
-        raise ArgumentError(f"unit must be a name, got {quote(unit)}")
+        raise ArgumentError(f"unit must be text, got {quote(unit)}")
     values = as_numbers(credits, "credits")
     if values.ndim == 1:
         values = np.stack([values, np.zeros(len(values))], axis=1)
@@ -424,8 +424,8 @@ def _test_preference(
         raise CranfieldError(reason)
     wins, losses, ties = map(int, unit_counts @ unit_outcomes)
     sign = np.sign(unit_outcomes[:, 0] - unit_outcomes[:, 1])
-    unit_sizes = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
-    n_unit_wins, n_unit_losses, n_unit_ties = unit_sizes
+    unit_totals = [int(unit_counts[sign == value].sum()) for value in (1, -1, 0)]
+    n_unit_wins, n_unit_losses, n_unit_ties = unit_totals
     n = n_unit_wins + n_unit_losses
     z, pvalue, unit_interval = _run_sign_test(n_unit_wins, n_unit_losses, expected, confidence)
     notes = list(notes)
@@ -447,10 +447,10 @@ def _test_preference(
             notes.append(
                 f"{inflect(n_empty, 'bootstrap sample')} excluded from the outcome: no win or loss"
             )
-        constants = ["outcome"] if n and np.isnan(outcome_pvalue) else []
-        constants += ["Delta"] if np.isnan(delta_pvalue) else []
-        if constants:
-            statistics = " and ".join(constants)
+        constant_statistics = ["outcome"] if n and np.isnan(outcome_pvalue) else []
+        constant_statistics += ["Delta"] if np.isnan(delta_pvalue) else []
+        if constant_statistics:
+            statistics = " and ".join(constant_statistics)
             notes.append(f"no confidence interval of {statistics}: equal in all bootstrap samples")
     else:
         resamples = seed = 0
@@ -495,7 +495,7 @@ def _test_preference(
 
 def _run_sign_test(
     wins: int, losses: int, expected: float, confidence: float
-) -> tuple[float, float, Bounds]:
+) -> tuple[float, float, FloatPair]:
     """Compute z and the p-value of the exact sign test, and the interval that inverts the test."""
     n = wins + losses
     z = (wins - n * expected) / np.sqrt(n * expected * (1 - expected)) if n else 0.0
@@ -518,15 +518,15 @@ def _resample_units(unit_outcomes: Ints, unit_counts: Ints, resamples: int, seed
     return samples
 
 
-def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[Bounds, float]:
-    """Return a percentile interval and its p-value; NaN if all values but NaN are equal."""
+def _bootstrap_interval(values: Floats, null: float, confidence: float) -> tuple[FloatPair, float]:
+    """Return a percentile interval and its p-value; NaN if all values other than NaN are equal."""
     values = values[~np.isnan(values)]
     if not values.size or np.ptp(values) <= MAX_ROUNDING_ERROR:
         return (np.nan, np.nan), np.nan
     return compute_percentiles(values, confidence), compute_tail_pvalue(values - null)
 
 
-def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Bounds, float]:
+def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, FloatPair, float]:
     """Return the mean difference, with the interval and p-value of the t-test; NaN if undefined."""
     mean = np.array(np.nan if credit is None else credit.mean())
     if credit is None or credit.size == 1 or np.ptp(credit) <= MAX_ROUNDING_ERROR:

@@ -218,7 +218,8 @@ def preference_matrix_by_credits(
     Raises
     ------
     PolicyError
-        For credits of another shape or type, or rankers without a common impression.
+        For credits of another shape or type, rankers without a common impression, or an invalid
+        option.
 
     Examples
     --------
@@ -305,7 +306,7 @@ _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn togethe
 
 
 def read_votes(data: Any, schema: Schema) -> Table:
-    """Read preferences; refuse words such as `first` if the order of systems is not read."""
+    """Read preferences; with words such as `first`, refuse an unread column of their order."""
     columns = read_columns(data, schema)
     positions = schema.find_positions(columns.names, columns.source)
     first, second, labels = (
@@ -327,7 +328,7 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     labels = table.frame[column].fill_null("")
     if not is_order and "0" in {*labels} <= {"0", "1"} and "0" not in names:
         expected = "expected 1 and 2 for the first and the second system, and 0 for a tie"
-        reason = f"{expected}, got only 0 and 1; write first, second or tie"
+        reason = f"{expected}, got no values but 0 and 1; write first, second or tie"
         raise InputError(f"{column}: {reason}", source=table.source)
     may_be_words = all(label.lower() in words for label in labels.unique())
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)

@@ -22,7 +22,7 @@ from cranfield.sources.values import NO_USER
 
 
 class Anomalies:
-    """Numbers of anomalous records by kind, and warnings of anomalies that change the log."""
+    """Numbers of anomalous records by kind, and warnings about anomalies that change the log."""
 
     def __init__(self, is_strict: bool) -> None:
         # Whether repeated records, early clicks and sessions of several users are errors
@@ -81,13 +81,13 @@ def link_tables(tables: SourceTables, anomalies: Anomalies, max_pages: int | Non
     )
     if max_pages is not None:
         log = _exclude_robots(log, max_pages, anomalies)
-    _count_rows(log, anomalies, not results.is_empty(), "dwell" in clicks.columns)
+    _add_anomalies(log, anomalies, not results.is_empty(), "dwell" in clicks.columns)
     for warning in anomalies.warnings.values():
         warn(warning)
     return log
 
 
-def _count_rows(log: QueryLog, anomalies: Anomalies, has_results: bool, has_dwell: bool) -> None:
+def _add_anomalies(log: QueryLog, anomalies: Anomalies, has_results: bool, has_dwell: bool) -> None:
     """Count the anomalous pages, results and clicks that remain in a log."""
     pages, results, clicks = log.pages, log.results, log.clicks
     if {"user", "variant"} <= {*pages.columns}:
@@ -167,7 +167,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
     is_repeated = ~frame["id"].is_first_distinct()
     if anomalies.is_strict:
         remedy = "; on_anomaly='count' keeps the first record"
-        table.refuse(is_repeated, lambda row: f"page {quote(row['id'])} occurs twice{remedy}")
+        table.refuse(is_repeated, lambda row: f"page {quote(row['id'])} is repeated{remedy}")
     anomalies.add("pages recorded twice", is_repeated, table.source, "the first record is kept")
     frame = frame.filter(~is_repeated)
     if "user" in frame.columns:
@@ -181,7 +181,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
 
 
 def _separate_sessions(frame: pl.DataFrame, table: Table, anomalies: Anomalies) -> pl.DataFrame:
-    """Refuse or separate sessions of several users, such as numbers that restart for each user."""
+    """Refuse or separate sessions of several users, such as numbers that restart by user."""
     # A user may log in during a session.
     is_named = ~pl.col("user").str.to_lowercase().is_in([*NO_USER])
     is_known = is_named & pl.col("session").is_not_null()
@@ -257,10 +257,10 @@ def keep_first_records(
         def describe_repeat(row: dict[str, Any]) -> str:
             page, doc = f"page {quote(row['page'])}", row["doc"]
             if doc is None:
-                return f"{page} occurs twice"
+                return f"{page} is repeated"
             if key == "rank":
-                return f"rank {row['rank']} occurs twice on {page}"
-            return f"document {quote(doc)} occurs twice on {page}, whose results have no ranks"
+                return f"{page} has rank {row['rank']} more than once"
+            return f"{page} has document {quote(doc)} more than once, and results without ranks"
 
         table.refuse(is_repeated | is_duplicate, describe_repeat)
     is_duplicate &= drop_duplicates
@@ -270,7 +270,7 @@ def keep_first_records(
     return table.gather((~(is_repeated | is_duplicate)).arg_true())
 
 
-_LONG_DWELL = 3600.0  # Median dwell in seconds above which it may be in milliseconds
+_MAX_MEDIAN_DWELL = 3600.0  # Median dwell in seconds above which it may be in milliseconds
 
 
 def _check_clicks(
@@ -288,7 +288,7 @@ def _check_clicks(
     frame = frame.drop("end", strict=False)
     if "dwell" in frame.columns:
         median: Any = frame["dwell"].median()
-        if "dwell" in table.names and median is not None and median > _LONG_DWELL:
+        if "dwell" in table.names and median is not None and median > _MAX_MEDIAN_DWELL:
             note = f"dwell must be in seconds, but its median is {median:,.0f}"
             warn(f"{source}: {note}; divide milliseconds by 1000")
         # A dwell of 0 or less is unknown.

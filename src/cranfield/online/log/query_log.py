@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -391,7 +392,7 @@ def _parse_seconds(timeout: Any) -> float:
         seconds = timeout.total_seconds()
     elif isinstance(timeout, str) and (match := re.fullmatch(pattern, timeout)):
         seconds = float(match[1]) * _UNIT_SECONDS[match[2] or "s"]
-    elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
+    elif isinstance(timeout, Real) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:
         expected = "timeout must be a duration such as 30m, above 0 and up to 366 days"

@@ -27,7 +27,7 @@ from cranfield.sources.schemas import fold_name
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 
-# Treatments of repeated pages, of clicks before their page, and of sessions of several users
+# Treatments of repeated pages and results, clicks before their page, and sessions of several users
 ON_ANOMALY = ("refuse", "count")
 
 
@@ -62,17 +62,17 @@ def read_log(
     format
         Format of the log; `"auto"` (default) detects it. `"tables"`: the three tables, or a folder
         with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per result shown,
-        the columns of pages and results, and optionally `clicks` (number or boolean), `click_time`
-        and `dwell`. `"sessions"`: the XML of the TREC Session track, or
+        the columns of pages and results, and optionally `clicks` (number or boolean), `click_time`,
+        `dwell` and `censored`. `"sessions"`: the XML of the TREC Session track, or
         :class:`~cranfield.sessions.Sessions`. `"ubi"`: JSON lines of queries, and of events as
         `clicks`; or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`. `"living-labs"`: JSON
         lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as in TREC OpenSearch.
         `"yandex"`: `session time Q query region doc...` and `session time C doc`, separated by
         tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
     on_anomaly
-        How to treat pages that were recorded twice, clicks before their page, and sessions of
-        several users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
-        record of a page, treats the time of early clicks as unknown, and splits sessions by user.
+        How to treat repeated pages and results, clicks before their page, and sessions of several
+        users. `"refuse"` (default) refuses the log; `"count"` counts them, keeps the first
+        record, treats the time of early clicks as unknown, and splits sessions by user.
     max_pages
         Maximum number of pages of a user (or of a session, if users are unknown) in the whole log.
         Users with more pages are excluded as robots.
@@ -86,8 +86,8 @@ def read_log(
         The log, with numbers of anomalies in `anomalies`. If the log has results, clicks that are
         not on one of them are excluded with a warning, as are clicks with a time that equal an
         earlier click in all values. A dwell time of 0 or less is unknown. A log without results
-        causes a warning, except for a table of pages alone that is in memory (with `"auto"`), or
-        read with format `"tables"`.
+        causes a warning, except for pages with a table of clicks, a folder of tables, the format
+        `"tables"`, and (with `"auto"`) pages in memory.
 
     Raises
     ------

@@ -55,9 +55,9 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
     Parameters
     ----------
     pages
-        Table of pages, or a folder with the three tables. A table is a file (CSV, TSV, Parquet), or
-        a lazy or other frame of any library that narwhals supports, such as a relation of DuckDB.
-        Columns may have any of their usual names.
+        Table of pages, or a folder with the three tables. A table is an uncompressed file (CSV,
+        TSV, Parquet), or a lazy or other frame of any library that narwhals supports, such as a
+        relation of DuckDB. Columns may have any of their usual names.
     results, clicks
         Tables of results and clicks, with a column of ranks; None if there is no such table.
 
@@ -123,7 +123,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         repeats = counts.filter(nw.col("rows") > 1).head(1).collect(backend="polars").to_native()
         if not repeats.is_empty():
             page, rank, _ = repeats.row(0)
-            raise InputError(f"rank {rank} occurs twice on page {quote(page)}", source=source)
+            raise InputError(f"page {quote(page)} has rank {rank} more than once", source=source)
     if "dwell" in fields:
         # As in read_log, a dwell of 0 or less is unknown.
         lazy = lazy.with_columns(dwell=nw.when(nw.col("dwell") > 0).then(nw.col("dwell")))

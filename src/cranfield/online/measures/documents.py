@@ -45,7 +45,7 @@ class ExpectedClicks(TableResult):
     rows
         The table, one row per query and document, in order of UTF-8 bytes.
     rates
-        Proportion of the shown results that were clicked, by rank.
+        Click rate by rank.
     """
 
     name: ClassVar[str] = "clicks"

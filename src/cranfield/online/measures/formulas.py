@@ -31,9 +31,9 @@ FOX = f"{FERRO}; Fox et al. (2005)"
 KIM = "Kim, Hassan, White and Zitouni (2014)"
 LALMAS = f"{FERRO}; Lalmas, O'Brien and Yom-Tov (2014)"
 
-FROM_0, FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
+RANGE_FROM_0, RANGE_FROM_1 = (0.0, float("inf")), (1.0, float("inf"))
 DURATION: dict[str, Any] = {"unit": "seconds", "may_be_censored": True}
-N_QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
+N_QUERIES: dict[str, Any] = {"range": RANGE_FROM_1, "unit": "queries"}
 
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 _OVER_RESULTS = "average over all 'results', or over 'pages'"
@@ -54,7 +54,7 @@ UNKNOWN_DWELL = parameter(
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: count them as `zero`, or `drop` them"
 COUNT_ONCE, COUNT_ALL = parameter("once", *_REPEATS), parameter("count", *_REPEATS)
-COUNT_ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
+COUNT_ZERO, DROP_ABANDONED = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
 CLICKS = pl.col("clicks")
 DEEPEST_RANK = pl.col("deepest_rank")
@@ -118,7 +118,7 @@ def QCTR(repeats: str = COUNT_ALL, cutoff: int | None = CUTOFF) -> Sums:
     r"\frac{\sum_p |C_p|}{\sum_p \sum_{r \in S_p} \mathit{CTR}_r}",
     "Zhang and Jones (2007)",
     "higher",
-    range=FROM_0,
+    range=RANGE_FROM_0,
 )
 def COEC() -> Sums:
     """Clicked results divided by the sum of the click rates of the ranks of all shown results."""
@@ -135,7 +135,7 @@ def _sum_reciprocals(inverse: pl.Expr, abandoned: str) -> Sums:
 
 
 @online_measure(
-    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", FERRO, "lower", range=FROM_1, unit="ranks"
+    r"\frac{1}{|P_c|} \sum_{p \in P_c} r_{p,1}", FERRO, "lower", range=RANGE_FROM_1, unit="ranks"
 )
 def ClickRank(first: str = FIRST) -> Sums:
     """Rank of the first click, over pages with a click."""
@@ -151,7 +151,7 @@ def ClickRR(abandoned: str = COUNT_ZERO, first: str = FIRST) -> Sums:
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
-def MaxRR(abandoned: str = DROP) -> Sums:
+def MaxRR(abandoned: str = DROP_ABANDONED) -> Sums:
     """Maximum reciprocal rank of the clicks of a page, by default over pages with a click."""
     return _sum_reciprocals(1 / pl.col("top_rank"), abandoned)
 
@@ -160,7 +160,7 @@ _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \
 
 
 @online_measure(_MEAN_RR, RADLINSKI, "higher")
-def MeanRR(abandoned: str = DROP, repeats: str = COUNT_ALL) -> Sums:
+def MeanRR(abandoned: str = DROP_ABANDONED, repeats: str = COUNT_ALL) -> Sums:
     """Mean reciprocal rank of the clicks of a page, by default over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
     inverse = pl.col(f"inverse_ranks{suffix}") / SCALE / pl.col(_name_clicks(repeats))
@@ -170,7 +170,7 @@ def MeanRR(abandoned: str = DROP, repeats: str = COUNT_ALL) -> Sums:
 @online_measure(
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
-def MinRR(abandoned: str = DROP) -> Sums:
+def MinRR(abandoned: str = DROP_ABANDONED) -> Sums:
     """Minimum reciprocal rank of the clicks of a page, by default over pages with a click."""
     return _sum_reciprocals(1 / DEEPEST_RANK, abandoned)
 
@@ -226,17 +226,17 @@ def TimeToClick(click: str = parameter("first", choice("first", "last"), _CLICK)
 @online_measure(r"\frac{1}{|P_s|} \sum_{p \in P_s} (t_{p,s} - t_p)", FOX, "lower", **DURATION)
 def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Seconds from the page to its first satisfied click; censored without a satisfied click."""
-    sat, unsure = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
+    sat_time, unsure_time = pl.col(f"first_sat@{seconds}"), pl.col(f"first_unsure@{seconds}")
     n_untimed = pl.col(f"untimed_sat@{seconds}")
     if unknown == "not":
-        return _sum_times_to(sat, _count_sat(seconds), n_untimed)
+        return _sum_times_to(sat_time, _count_sat(seconds), n_untimed)
     n_untimed += pl.col(f"untimed_unsure@{seconds}")
     if unknown == "sat":
-        first_click = pl.min_horizontal(sat, unsure)
+        end = pl.min_horizontal(sat_time, unsure_time)
     else:
         # An earlier click of unknown dwell time could have been the first satisfied click.
-        first_click = pl.when((_count_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
-    return _sum_times_to(first_click, _count_sat(seconds) + _count_unsure(seconds), n_untimed)
+        end = pl.when((_count_unsure(seconds) == 0) | (sat_time <= unsure_time)).then(sat_time)
+    return _sum_times_to(end, _count_sat(seconds) + _count_unsure(seconds), n_untimed)
 
 
 @online_measure(
@@ -410,15 +410,15 @@ _TO_SAT = r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s"
 @online_measure(_TO_SAT, FOX, "lower", level="session", may_be_censored=True, **N_QUERIES)
 def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
     """Number of queries of a session until its first satisfied click; censored if there is none."""
-    sat = _count_satisfied(seconds, unknown) > 0
-    unsure = (_count_unsure(seconds) > 0) & pl.lit(unknown == "drop")
+    has_sat = _count_satisfied(seconds, unknown) > 0
+    has_unsure = (_count_unsure(seconds) > 0) & pl.lit(unknown == "drop")
     # arg_max would not always return the first of equal values.
-    first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
+    first_sat, first_unsure = has_sat.arg_true().first(), has_unsure.arg_true().first()
     # An earlier click of unknown dwell time could have been the first satisfied click.
     is_certain = first_unsure.is_null() | (first_sat <= first_unsure)
     return Sums(
         pl.when(is_certain).then(first_sat + 1).cast(pl.Int64),
-        censored=_to_indicator(~(sat | unsure).any()),
+        censored=_to_indicator(~(has_sat | has_unsure).any()),
         lower_bound=pl.len().cast(pl.Float64),
     )
 

@@ -87,10 +87,10 @@ class UnitSums:
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with the id, the variant and the values of each unit."""
-        names = pl.Series([*self.variants, None], dtype=pl.String)
+        variant_names = pl.Series([*self.variants, None], dtype=pl.String)
         columns = {self.kind: pl.Series(self.units, dtype=pl.String)}
         # The code -1, of units without a variant, selects the last name, which is null.
-        columns["variant"] = names.gather(self.variant % len(names))
+        columns["variant"] = variant_names.gather(self.variant % len(variant_names))
         return pl.DataFrame({**columns, **dict(zip(self.names, self.means.T, strict=True))})
 
 
@@ -216,7 +216,7 @@ class OnlineMeasurements(TableResult):
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
                 size = inflect(int(n_values), measure.value_kind)
-                subject = f"{n_censored / (n_values + n_censored):.1%} ({n_censored:,})"
+                subject = f"{n_censored:,} others ({n_censored / (n_values + n_censored):.1%})"
                 notes.append(f"{measure}: mean of {size}, biased because {subject} are censored")
         if row_texts := [inflect(number, kind) for kind, number in self.n_without_unit.items()]:
             # A session may have several variants, but a page has at most one.
@@ -283,8 +283,8 @@ def measure(
     Raises
     ------
     MeasureError
-        For an unknown or repeated measure, or one whose values belong to larger units than those of
-        `by`.
+        For an unknown or repeated measure, an empty list, or a measure whose values belong to
+        larger units than those of `by`.
     InputError
         For a measure, or a name in `by`, that requires a column that the log does not have, and for
         invalid tables or labels.
@@ -402,7 +402,7 @@ def sums_by_unit(
 
 
 def prepare_pages(
-    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, with_bounds: bool = False
+    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, adds_bounds: bool = False
 ) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
     """Return tables, parsed measures, and pages with the columns of measures and text keys."""
     tables = open_tables(log)
@@ -415,7 +415,7 @@ def prepare_pages(
     selection = _parse_measures(measures, keys, tables, labels is not None)
     timed_measures = [m for m in selection if m.unit == "seconds" and ("pages", "time") in m.needs]
     columns = {name for measure in selection for name in measure.columns()} | {*keys} - {"page"}
-    if with_bounds:  # Columns for the lower bounds of censored values, if the log has them
+    if adds_bounds:  # Columns for the lower bounds of censored values, if the log has them
         bounds = {name for measure in selection for name in measure.columns(with_lower_bound=True)}
         columns |= {n for n in bounds if not tables.describe_missing(find_required_columns([n]))}
     pages = compute_page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
@@ -453,8 +453,8 @@ def _parse_measures(
         if not (unit or missing_text):
             selection.append(measure)
         elif measures is not None and unit:
-            level = f"a measure of {measure.level}s"
-            raise MeasureError(f"{measure} is {level} and cannot be computed by {unit}")
+            reason = f"is a measure of {measure.level}s and cannot be computed by {unit}"
+            raise MeasureError(f"{measure} {reason}")
         elif measures is not None:
             hint = "; set labels=..." if ("pages", "label") in measure.needs else ""
             raise InputError(f"{measure} requires {missing_text}{hint}", source=tables.source)

@@ -110,11 +110,11 @@ def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         raise InputError("expected a table of pages, got none", source=source)
     tables = {name: _check_table(log[name], name, source) for name in names}
     dtypes = {name: table.collect_schema()["page"] for name, table in tables.items()}
-    types = {name: "an integer" if t.is_integer() else str(t) for name, t in dtypes.items()}
-    for name, page_type in types.items():
-        if page_type != types["pages"]:
-            reason = f"column page is {types['pages']} in pages, but {page_type} in {name}"
-            raise InputError(reason, source=source)
+    type_names = {k: "an integer" if t.is_integer() else str(t) for k, t in dtypes.items()}
+    for name, type_name in type_names.items():
+        if type_name != type_names["pages"]:
+            expected = f"expected {type_names['pages']} in column page of {name}, as in pages"
+            raise InputError(f"{expected}, got {type_name}", source=source)
     return _complete_clicks(tables, source)
 
 
@@ -188,40 +188,40 @@ def parse_count(column: str) -> PageCount | None:
     threshold = float(threshold_text) if threshold_text else MAX_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
-    is_upto, is_at = _to_indicator(rank <= threshold), _to_indicator(rank == threshold)
-    inverse = _round(SCALE / rank)
+    is_top, is_equal = _to_indicator(rank <= threshold), _to_indicator(rank == threshold)
+    inverse_rank = _round(SCALE / rank)
     first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_round(dwell * MICROSECONDS)).otherwise(0)
     is_sat = threshold <= dwell
     # The dwell time is unknown, or is censored below the threshold.
     is_unsure = dwell.is_null() | (censored & (threshold > dwell))
-    has_dwell, times = ~dwell.is_null(), ("time", "dwell")
+    has_dwell, needs = ~dwell.is_null(), ("time", "dwell")
     counts = {
-        "results": PageCount("results", is_upto),
-        "results_at": PageCount("results", is_at),
+        "results": PageCount("results", is_top),
+        "results_at": PageCount("results", is_equal),
         # _count_by_page replaces the rank by its click rate.
         "expected": PageCount("results", rank),
-        "clicks": PageCount("clicks", is_upto),
-        "clicks_at": PageCount("clicks", is_at),
-        "clicked": PageCount("clicked", is_upto),
-        "clicked_at": PageCount("clicked", is_at),
+        "clicks": PageCount("clicks", is_top),
+        "clicks_at": PageCount("clicks", is_equal),
+        "clicked": PageCount("clicked", is_top),
+        "clicked_at": PageCount("clicked", is_equal),
         "top_rank": PageCount("clicks", rank, (), "min"),
         "deepest_rank": PageCount("clicks", rank, (), "max"),
-        "inverse_ranks": PageCount("clicks", inverse),
-        "inverse_ranks_once": PageCount("clicked", inverse),
+        "inverse_ranks": PageCount("clicks", inverse_rank),
+        "inverse_ranks_once": PageCount("clicked", inverse_rank),
         "first_rank": PageCount("clicks", first_rank, ("order",), "min"),
         "first_click": PageCount("clicks", time, ("time",), "min"),
         "last_click": PageCount("clicks", time, ("time",), "max"),
         "untimed": PageCount("clicks", _to_indicator(time.is_null()), ("time",)),
-        "untimed_sat": PageCount("clicks", _to_indicator(is_sat & time.is_null()), times),
-        "untimed_unsure": PageCount("clicks", _to_indicator(is_unsure & time.is_null()), times),
+        "untimed_sat": PageCount("clicks", _to_indicator(is_sat & time.is_null()), needs),
+        "untimed_unsure": PageCount("clicks", _to_indicator(is_unsure & time.is_null()), needs),
         "dwell": PageCount("clicks", duration, ("dwell",)),
         "dwells": PageCount("clicks", _to_indicator(has_dwell & ~censored), ("dwell",)),
         "dwells_censored": PageCount("clicks", _to_indicator(has_dwell & censored), ("dwell",)),
         "sat": PageCount("clicks", _to_indicator(is_sat), ("dwell",)),
         "unsure": PageCount("clicks", _to_indicator(is_unsure), ("dwell",)),
-        "first_sat": PageCount("clicks", nw.when(is_sat).then(time), times, "min"),
-        "first_unsure": PageCount("clicks", nw.when(is_unsure).then(time), times, "min"),
+        "first_sat": PageCount("clicks", nw.when(is_sat).then(time), needs, "min"),
+        "first_unsure": PageCount("clicks", nw.when(is_unsure).then(time), needs, "min"),
     }
     return counts.get(name)
 
@@ -497,11 +497,11 @@ def catalogue() -> pl.DataFrame:
             "parameters": format_parameters,
             "description": get_summary,
             "formula": attrgetter("formula"),
-            "lowest": lambda kind: kind.range[0],
-            "highest": lambda kind: kind.range[1],
+            "lowest": lambda measure: measure.range[0],
+            "highest": lambda measure: measure.range[1],
             "unit": attrgetter("unit"),
             "better": attrgetter("better"),
-            "needs": lambda kind: _describe_needs(kind()),
+            "needs": lambda measure: _describe_needs(measure()),
             "source": attrgetter("source"),
         },
     )

@@ -195,7 +195,6 @@ def survival(
 
     Notes
     -----
-    The mean of the uncensored values is biased low, because long times are censored more often.
     Log-rank tests and standard errors assume independent values; several pages or absences of a
     user are not independent.
 
@@ -216,7 +215,7 @@ def survival(
     if by is not None:
         check_choice("by", by, ("variant",))
     keys = () if by is None else (by,)
-    tables, [measure], pages = prepare_pages(log, measure, keys, with_bounds=True)
+    tables, [measure], pages = prepare_pages(log, measure, keys, adds_bounds=True)
     if not measure.may_be_censored:
         raise MeasureError(f"survival requires a measure of times to an event, got {measure}")
     durations = _compute_durations(measure, tables, pages, keys)

@@ -56,7 +56,7 @@ MEAN_NAMES = ("policy", "logged", "difference")
 
 
 def compare_ratios(
-    totals: NDArray[Any], sizes: Floats, code: Indices, n_units: int, interval: CISettings = STUDENT
+    totals: NDArray[Any], sizes: Floats, code: Indices, n_units: int, settings: CISettings = STUDENT
 ) -> Means:
     r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
@@ -75,7 +75,7 @@ def compare_ratios(
         terms = _append_difference((sums[:2] - estimate[:2, None] * sums[2:]) / denominators)
         tolerances = TOLERANCE * np.abs(sums[:2]).sum(axis=1) / denominators[:, 0]
     standard_error = np.sqrt(n_units / (n_units - 1) * (terms**2).sum(axis=1))
-    confidence, resamples, seed = interval
+    confidence, resamples, seed = settings
     if resamples:
         samples = np.empty((resamples, 3))
         uniform = np.full(n_units, 1 / n_units)
@@ -154,8 +154,8 @@ class WeightSummary:
         effective_size = divide(np.square(total), sum_of_squares)
         values = effective_size, clipped_weights.mean(), clipped_weights.max()
         clipping = () if clip is None else (clip, (weights > clip).mean())
-        figures = *values, divide(top_total, total), *clipping
-        return cls(clipped_weights.size, *map(float, figures))
+        statistics = *values, divide(top_total, total), *clipping
+        return cls(clipped_weights.size, *map(float, statistics))
 
     def __str__(self) -> str:
         clipped = f", {100 * self.clipped_proportion:.2f}% clipped at {self.clip or 0:g}"
@@ -173,7 +173,7 @@ class WeightSummary:
             warnings.append(f"{size}: confidence intervals are unreliable")
         if self.max_weight > MAX_PROPORTION * self.mean * self.n_weights:
             fraction = self.max_weight / (self.mean * self.n_weights) if self.mean else 0.0
-            warnings.append(f"one weight is {fraction:.0%} of the sum: it dominates the estimate")
+            warnings.append(f"one weight is {fraction:.0%} of the sum and dominates the estimate")
         if self.clipped_proportion:
             clipped = f"{self.clipped_proportion:.2%} of weights"
             warnings.append(f"{clipped} are clipped, which biases the estimate")
@@ -411,7 +411,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     is_repeated = ~frame.select(pl.struct("page", "position").is_first_distinct()).to_series()
     table.refuse(
         is_repeated,
-        lambda row: f"position {row['position']} occurs twice on page {quote(row['page'])}",
+        lambda row: f"page {quote(row['page'])} has position {row['position']} more than once",
     )
     codes = frame["page"].rank("dense").cast(pl.UInt32) - 1
     return frame.drop("page").with_columns(list=codes).sort("list", "position"), table.source, ()
@@ -425,7 +425,7 @@ def _read_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     if "propensity" in frame.columns:
         is_valid = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
         for value, doc in frame.filter(~is_valid).select("propensity", "action").head(1).rows():
-            value_text = "missing" if value is None else f"{value:g}"
+            value_text = "none" if value is None else f"{value:g}"
             reason = f"propensity must be above 0 and at most 1, got {value_text}"
             raise InputError(reason, source=log.source, doc=doc)
     keys = [name for name in ("query", "user", "session") if name in log.pages.columns]
@@ -456,7 +456,7 @@ def _read_policy(policy: Any) -> pl.DataFrame:
     is_repeated = ~frame.select(pl.struct(keys).is_first_distinct()).to_series()
     table.refuse(
         is_repeated,
-        lambda row: f"action {quote(row['action'])}{describe_group(row)} occurs twice",
+        lambda row: f"action {quote(row['action'])}{describe_group(row)} occurs more than once",
     )
     groups = frame.group_by(group_keys or pl.lit(0).alias("all"), maintain_order=True)
     total = groups.agg(pl.col("target_probability").sum())
@@ -515,14 +515,14 @@ def compute_importance_weights(logged: LoggedActions, depends: str, purpose: str
         return Weights(weights, unit_weights, weights)
     weight = pl.col("weight")
     frame = logged.rows.select("list", weight=pl.Series(weights)).with_columns(
-        total=weight.product().over("list"), running=weight.cum_prod().over("list")
+        list_product=weight.product().over("list"), product=weight.cum_prod().over("list")
     )
-    frame = frame.with_columns(previous=pl.col("running").shift(1, fill_value=1.0).over("list"))
-    columns = ("total", "running", "previous")
-    total, running, previous = (frame[name].to_numpy() for name in columns)
+    product_above = pl.col("product").shift(1, fill_value=1.0).over("list")
+    frame = frame.select("list_product", "product", product_above=product_above)
+    list_products, products, products_above = (column.to_numpy() for column in frame)
     if depends == "list":
-        return Weights(total, unit_weights, total[logged.is_first])
-    return Weights(running, previous, running)
+        return Weights(list_products, unit_weights, list_products[logged.is_first])
+    return Weights(products, products_above, products)
 
 
 def compute_pseudoinverse_weights(
@@ -619,22 +619,22 @@ def policy_value(
     `depends` names, and each action of the policy has a propensity above 0. Clipped weights, SNIPS
     and DM are biased.
 
-    Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
-    Li (2011), DR; Li et al. (2018), item-position; McInerney et al. (2020), cascade; Kiyohara et
-    al. (2022), cascade DR; Swaminathan et al. (2017), PI.
+    Sources: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford
+    and Li (2011), DR; Li et al. (2018), item-position; McInerney et al. (2020), cascade; Kiyohara
+    et al. (2022), cascade DR; Swaminathan et al. (2017), PI.
 
     Parameters
     ----------
     logged
-        A :class:`QueryLog` whose results have a `propensity`; clicks are the rewards. Or a table
-        with one row per action, and columns `reward` and `propensity` in (0, 1];
-        `target_probability` under the policy, if `policy` is not set; for lists, `page` and
-        `position`; for DM and DR, `expected`; for DR, `predicted`; for PI, `anywhere`, the
-        probability that the policy shows the action at any position, unless lists show all
-        candidates; and optionally `action`, `query`, `user`, `session`. If rewards depend on more
-        than the position, propensities and probabilities are conditional on the actions above. If
-        rewards depend on the actions `above`, `expected` and `predicted` are sums of rewards from
-        the position down.
+        A :class:`QueryLog`, where clicks are the rewards, or a table with one row per action and a
+        column `reward`. Other columns (of the log's results): for IPS, SNIPS and DR, `propensity`
+        in (0, 1]; except for DM, `target_probability` under the policy, if `policy` is not set; for
+        lists, `page` and `position`; for DM and DR, `expected`; for DR, `predicted`; for PI,
+        `anywhere`, the probability that the policy shows the action at any position, unless
+        `policy` has positions or lists show all candidates; and optionally `action`, `query`,
+        `user`, `session`. If rewards depend on more than the position, propensities and
+        probabilities are conditional on the actions above. If rewards depend on the actions
+        `above`, `expected` and `predicted` are sums of rewards from the position down.
     policy
         A run, which shows its documents at their ranks with probability 1; or a table with
         `action`, `target_probability`, and `query` and `position` if probabilities depend on them.
@@ -687,7 +687,7 @@ def policy_value(
         check_number("clip", clip, above=0, maximum=np.inf)
         if estimator == "DM":
             raise PolicyError("clip cannot be combined with the estimator DM, which has no weights")
-    interval = confidence, resamples, seed
+    settings = confidence, resamples, seed
     if estimator == "PI" and (candidates is None or depends != "position"):
         raise PolicyError(
             "the estimator PI requires candidates and depends='position', got"
@@ -719,7 +719,7 @@ def policy_value(
     lists = actions.rows.filter(actions.is_first)
     unit, unit_code, n_units = encode_units(lists, unit, actions.source)
     columns = np.stack(totals, axis=1), np.stack([denominators, np.ones(n_lists)], axis=1)
-    means = compare_ratios(*columns, unit_code, n_units, interval)
+    means = compare_ratios(*columns, unit_code, n_units, settings)
     warnings = [*actions.notes, *means.list_notes(n_units, unit)]
     summary = None
     if weights is not None:
@@ -734,7 +734,7 @@ def policy_value(
         warnings += _check_mean_weight(weights.ratios, draw_units, n_units)
     name = estimator if estimator == "PI" else f"{estimator} by {depends}"
     sizes = n_lists, n_units, unit
-    return PolicyValue(name, means, *sizes, summary, actions.unseen, interval, tuple(warnings))
+    return PolicyValue(name, means, *sizes, summary, actions.unseen, settings, tuple(warnings))
 
 
 def _compute_contributions(

@@ -277,9 +277,10 @@ def rank_propensities(
         estimates = _estimate_from_pairs(results, method, depth)
         values, standard_errors, n_queries_by_rank, pairs_by_query = estimates
         if not pairs_by_query.any():
-            swaps = "pairs of documents that are swapped between rank 1 and another rank"
-            required = swaps if method == "swaps" else "documents shown at several ranks"
-            reason = f"{method} requires {required}, got none"
+            requirement = "documents shown at several ranks"
+            if method == "swaps":
+                requirement = "pairs of documents that are swapped between rank 1 and another rank"
+            reason = f"{method} requires {requirement}, got none"
             raise InputError(reason, source=log.source)
     is_constant = (standard_errors <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
@@ -298,8 +299,8 @@ def rank_propensities(
     if np.isnan(values).any():
         ranks = ", ".join(map(str, np.flatnonzero(np.isnan(values)) + 1))
         cause = {
-            "swaps": "no documents were swapped with rank 1",
-            "AllPairs": "no document shown at several ranks links this rank with rank 1",
+            "swaps": "no swapped document was clicked at rank 1",
+            "AllPairs": "no clicked documents shown at several ranks link this rank with rank 1",
             "EM": "no page has a result at this rank",
         }[method]
         notes.append(f"rank {ranks}: propensity unknown, because {cause}")
@@ -387,9 +388,9 @@ def run_value(
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
     where n is the number of pages, :math:`r_d` the rank of d on the page, and w the contribution of
-    a relevant document at its new rank :math:`k_d` to the measure.
-    Documents that are not on a page contribute nothing, so rankers with new documents are
-    underestimated: `unseen` is the proportion of the measure's weight on such documents.
+    a relevant document at its new rank :math:`k_d` to the measure. Documents that are not on a page
+    contribute nothing, so rankers with new documents are underestimated: `unseen` is the proportion
+    of the measure's weight on such documents.
 
     Source: Joachims, Swaminathan and Schnabel (2017), equation 5; Wang et al. (2016).
 
@@ -430,18 +431,17 @@ def run_value(
     --------
     >>> import cranfield as cf
     >>> import polars as pl
-    >>> from cranfield.online import rank_propensities
     >>> log = cf.online.simulated_log()
     >>> results = log.results.join(log.pages.with_row_index("page").cast({"page": int}), on="page")
     >>> counts = results.group_by("query", "doc").agg(score=pl.len())
     >>> run = cf.read_run(counts.rename({"query": "topic"}))
-    >>> run_value(log, run, "DCG@5", rank_propensities(log), unit="user")
+    >>> run_value(log, run, "DCG@5", cf.online.rank_propensities(log), unit="user")
     PolicyValue(DCG@5 by IPS of clicks: ..., 3,209 lists by user (400 units))
     """
     check_arguments(run_value, locals())
     if clip is not None:
         check_number("clip", clip, above=0, maximum=np.inf)
-    interval = confidence, resamples, seed
+    settings = confidence, resamples, seed
     measure = parse_measure(measure)
     if measure.info.inputs or not measure.is_linear:
         raise MeasureError(f"expected a measure that is a sum over documents, got {measure}")
@@ -457,12 +457,12 @@ def run_value(
     is_clicked = (results["clicks"] > 0).to_numpy()
     is_known = results["probability"].is_not_null().to_numpy()
     weight = 1 / results["probability"].fill_null(1.0).to_numpy()
-    ips = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
+    ips_weights = (weight if clip is None else np.minimum(weight, clip)) * (is_clicked & is_known)
     page, n_pages = results["page"].to_numpy(), log.pages.height
-    sums = [np.bincount(page, ips * gains, n_pages) for gains in (new_gain, gain)]
+    sums = [np.bincount(page, ips_weights * gains, n_pages) for gains in (new_gain, gain)]
     totals = np.stack(sums, axis=1)
     unit, unit_index, n_units = encode_units(log.pages, unit, log.source)
-    means = compare_ratios(totals, np.ones((n_pages, 2)), unit_index, n_units, interval)
+    means = compare_ratios(totals, np.ones((n_pages, 2)), unit_index, n_units, settings)
     run_gains = ranks.with_columns(gain=rank_weights[ranks["new_rank"].to_numpy()])
     query_gains = run_gains.group_by("query").agg(pl.col("gain").sum())
     queries = log.pages.select("query")
@@ -481,10 +481,10 @@ def run_value(
     warnings += means.list_notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
-    no_gain = "no clicked document has a gain in the run"
-    warnings += summary.list_warnings() if summary else [no_gain]
+    notes = ["no clicked document has a gain in the run"]
+    warnings += summary.list_warnings() if summary else notes
     sizes, name = (n_pages, n_units, unit), f"{measure} by IPS of clicks"
-    return PolicyValue(name, means, *sizes, summary, unseen, interval, tuple(warnings))
+    return PolicyValue(name, means, *sizes, summary, unseen, settings, tuple(warnings))
 
 
 def _compute_rank_weights(measure: Measure, depth: int) -> Floats:

@@ -133,10 +133,12 @@ class _Everything:
         lengths = taken(known.lengths)
         # Each ranking is a session, too: of a query with two results, and one with the others.
         query = 1 + (lengths.rank > 2)
+        list_rank = lengths.rank - 2.0 * (lengths.rank > 2)
         side_data = replace(
             known,
             lengths=lengths,
-            queries=Rows(lengths.cell, lengths.rank, query, lengths.shape),
+            queries=Rows(lengths.cell, lengths.rank, query, lengths.shape, list_rank),
+            n_queries=1 + (retrieved > 2),
             groups=replace(known.groups, rows=taken(known.groups.rows)),
             aspects={name: moved(one) for name, one in known.aspects.items()},
         )
@@ -227,8 +229,12 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         )
         known = replace(known, intents=first)
     if variant == "queries" and known.queries:
-        one = np.ones_like(known.queries.grade)
-        known = replace(known, queries=replace(known.queries, grade=one))
+        one, list_rank = np.ones_like(known.queries.grade), known.queries.rank.astype(float)
+        known = replace(
+            known,
+            queries=replace(known.queries, grade=one, gains=list_rank),
+            n_queries=np.ones_like(judged.n_retrieved),
+        )
     if variant == "aspects":
         known = replace(
             known, aspects={name: one.binarise(2) for name, one in known.aspects.items()}

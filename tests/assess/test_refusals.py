@@ -24,6 +24,7 @@ from cranfield.assess import (
     parse_rule,
     pool,
     ppi_mean,
+    ppi_scores,
     read_labels,
     sample,
     sheets,
@@ -71,6 +72,7 @@ REFUSED: list[Case] = [
     *cases(
         sheets,
         ((pl.concat([TWO, TWO]),), {}, "got 'd1' of topic 'q' twice"),
+        ((pl.concat([TWO, TWO[:1].with_columns(doc=None)]),), {}, "got null in row 3"),
         ((pl.DataFrame({"a": [1]}),), {}, "topic and doc, got ['a']"),
         ((3,), {}, "topic and doc, got int"),
     ),
@@ -185,6 +187,7 @@ REFUSED: list[Case] = [
     ),
     (LeadRule().replay, (CROWD, [1, 2, 3]), {}, "one per worker"),
     (LeadRule().stops, ([[3.0]], [-1.0]), {}, "must be >= 0"),
+    (LeadRule().stops, ([[3.0], [1.0]], [9.0, 1.0, 1.0]), {}, "each pair, shape (2,), got (3,)"),
     *((LeadRule().stops, (votes,), {}, "must be finite") for votes in ([np.inf, 1], [NONE, 1])),
     (LeadRule().stops, ([1e308, 1e308],), {}, "must be finite"),
     *cases(
@@ -203,6 +206,7 @@ REFUSED: list[Case] = [
         ((HUMAN, JUDGE), {"clusters": ["a"]}, "expected 6 clusters"),
         ((HUMAN, JUDGE), {"clusters": ["a"] * 6}, "such as topics, got 1"),
     ),
+    (ppi_scores, (RUN, LONE, LONE, ["AP", "RR"]), {}, "expected one measure, got 2"),
     (stratified_mean, ([1, 2, NONE, 3], list("aabb")), {}, "got 1 of 2 items in stratum 'b'"),
     *cases(
         allocation,

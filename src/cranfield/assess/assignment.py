@@ -228,6 +228,10 @@ def _read_pairs(documents: Any) -> pl.DataFrame:
         got = getattr(frame, "columns", type(documents).__name__)
         raise PolicyError(f"expected a data frame with columns topic and doc, got {got}")
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
+    is_incomplete = frame.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    if is_incomplete.any():
+        row = is_incomplete.arg_true()[0] + 1
+        raise PolicyError(f"expected a topic and a document in each row, got null in row {row:,}")
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
         raise PolicyError(

@@ -39,7 +39,14 @@ from cranfield.assess.judges.reading import (
     set_highest_grade,
 )
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quote
+from cranfield.base.errors import (
+    InputError,
+    MeasureError,
+    PolicyError,
+    check_integer,
+    collect_warnings,
+    quote,
+)
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import make_stream
 from cranfield.base.text import format_range, inflect, sanitise
@@ -238,6 +245,13 @@ def _select_columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
+def _parse_single_measure(measure: str | Measure, compat: str | None = None) -> Measure:
+    measures = parse_measures(measure, compat=compat)
+    if len(measures) != 1:
+        raise MeasureError(f"expected one measure, got {len(measures)}")
+    return measures[0]
+
+
 UNITS = ("topic", "document")  # Sampling units: entire topics, or documents of each topic
 
 
@@ -321,7 +335,8 @@ def ppi_scores(
     Raises
     ------
     MeasureError
-        For the unit `document` and a measure that is not a sum over documents.
+        For several measures; for the unit `document` and a measure that is not a sum over
+        documents.
     InputError
         For a topic that people judged and the judge did not, or people much less completely; for
         the unit `document`, also for a topic or stratum with too few sampled documents, or a
@@ -348,7 +363,7 @@ def ppi_scores(
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
         check_integer("folds", folds, 2)
-    [parsed] = parse_measures(measure, compat=options.get("compat"))
+    parsed = _parse_single_measure(measure, options.get("compat"))
     if parsed.info.aggregate == "geometric":
         reason = "prediction-powered inference requires an arithmetic mean"
         raise PolicyError(f"{parsed} is a geometric mean; {reason}")
@@ -696,7 +711,7 @@ def ppi_answers(
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
         raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
-    [parsed] = parse_measures(measure)
+    parsed = _parse_single_measure(measure)
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values
     with collect_warnings():

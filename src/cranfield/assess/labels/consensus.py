@@ -502,6 +502,9 @@ class LeadRule:
         squares = total if squares is None else as_numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
             raise PolicyError("sums of votes and of squares must be finite, got infinity or NaN")
+        if squares.shape not in {(), total.shape}:
+            expected = f"squares must have a value for each pair, shape {total.shape}"
+            raise PolicyError(f"{expected}, got {squares.shape}")
         if (squares < 0).any():
             raise PolicyError(f"sums of squares must be >= 0, got {squares.min():g}")
         zero = np.zeros((*votes.shape[:-1], 1))

@@ -125,6 +125,7 @@ def test_likelihoods_in_plain_loops(seed: int) -> None:
     priors = ((alpha - 1) ** 2).sum() / 2 + ((np.log(ease) - 1) ** 2).sum() / 2
     expected = log_likelihood(labels, easy.prior, chance) - priors
     assert easy.objective[-1] == pytest.approx(expected, abs=1e-8)
+    assert f"after {easy.objective.size - 1} steps" in repr(easy)
     assert easy.log_likelihood == pytest.approx(expected + priors, abs=1e-8)
 
 

@@ -267,8 +267,9 @@ class Consensus(Result):
         steps = ""
         if self.n_iterations:
             outcome = "" if self.has_converged else ", not converged"
+            n_steps = self.n_iterations - (self.method == "glad")  # GLAD has a value at the start
             value = f"objective {self.objective[-1]:.4f}"
-            steps = f", {value} after {inflect(self.n_iterations, 'step')}{outcome}"
+            steps = f", {value} after {inflect(n_steps, 'step')}{outcome}"
         pairs, ties = inflect(len(self.labels.docs), "pair"), inflect(self.is_tied.sum(), "tie")
         return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 
@@ -412,7 +413,6 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     [0.5, 1.0]
     """
     agreement = majority(labels, tie=tie, seed=seed).summarise_workers()["agreement"]
-    # Workers whose pairs were all dropped as ties get the mean weight.
     weights = agreement.fill_null(strategy="mean").fill_null(1.0)
     return _count_weighted_votes(labels, weights.to_numpy(), "wawa", tie, seed, {})
 

@@ -82,8 +82,8 @@ class JudgingSheets(TableResult):
         format
             `tsv`, `csv` or `jsonl` with an empty column `grade`; :func:`read_qrels` reads the file
             once the grades are filled in. Or `trec`, with lines of topic, 0 and document, to which
-            a grade can be appended. By default the format follows from the suffix of the file
-            name; other suffixes mean `trec`.
+            a grade can be appended. By default (`auto`) the format follows from the suffix of the
+            file name; other suffixes mean `trec`.
 
         Raises
         ------
@@ -107,8 +107,8 @@ class JudgingSheets(TableResult):
         files = {assessor: name.replace("{}", assessor) for assessor in self.assessors}
         for file in files.values():
             if file != "-" and Path(file).is_file() and not _is_ungraded(file):
-                reason = "has grades or other content, which a new sheet would overwrite"
-                raise InputError(f"{reason}; move it, or choose another name", source=file)
+                reason = "expected a sheet without grades, got grades or other content"
+                raise InputError(f"{reason}; move the file, or use another name", source=file)
         for assessor, file in files.items():
             rows = self.select_sheet(assessor)
             if format == "trec":
@@ -139,8 +139,8 @@ def sheets(
     Parameters
     ----------
     documents
-        A pool, an order, a sample, unjudged documents or the next documents; or a data frame with
-        columns topic and doc, in which no document of a topic occurs twice.
+        A :class:`Pool`, :class:`Order`, :class:`Sample`, :class:`Unjudged` or
+        :class:`NextDocuments`; or a data frame with columns topic and doc, and distinct rows.
     arranged
         Order of the documents on the sheets. `judging` (default): in the order of `documents`.
         `id`: by topic, then by document id. `shuffled`: by topic, then at random, so that positions
@@ -161,7 +161,7 @@ def sheets(
     Raises
     ------
     PolicyError
-        For invalid options, no assessors, invalid or repeated names, and invalid or repeated pairs.
+        For invalid options, no assessors, invalid or repeated names, and missing or repeated pairs.
 
     Examples
     --------
@@ -217,7 +217,7 @@ _UNGRADED_LINE = re.compile(r'topic[\t,]doc[\t,]grade|.*[\t,]|\{.*"grade":null\}
 
 
 def _is_ungraded(file: str) -> bool:
-    """Return True if no line of a sheet has a grade; False for other files."""
+    """Return True if every line has the form of a line without a grade."""
     lines = Source(file).read().decode(errors="replace").split("\n")
     return all(_UNGRADED_LINE.fullmatch(line.rstrip("\r")) for line in lines)
 
@@ -225,17 +225,17 @@ def _is_ungraded(file: str) -> bool:
 def _read_pairs(documents: Any) -> pl.DataFrame:
     frame = documents.to_polars() if hasattr(documents, "to_polars") else documents
     if not isinstance(frame, pl.DataFrame) or not {"topic", "doc"} <= set(frame.columns):
-        got = getattr(frame, "columns", type(documents).__name__)
-        raise PolicyError(f"expected a data frame with columns topic and doc, got {got}")
+        columns = getattr(frame, "columns", type(documents).__name__)
+        raise PolicyError(f"expected a data frame with columns topic and doc, got {columns}")
     frame = frame.select(pl.col("topic", "doc").cast(pl.String))
-    is_incomplete = frame.select(pl.any_horizontal(pl.all().is_null())).to_series()
-    if is_incomplete.any():
-        row = is_incomplete.arg_true()[0] + 1
-        raise PolicyError(f"expected a topic and a document in each row, got null in row {row:,}")
+    for row in frame.select(pl.any_horizontal(pl.all().is_null()).arg_true()).to_series()[:1]:
+        reason = f"expected a topic and a document in each row, got null in row {row + 1:,}"
+        raise PolicyError(reason)
     if frame.is_duplicated().any():
         topic, doc = frame.filter(frame.is_duplicated()).row(0)
         raise PolicyError(
-            f"expected distinct pairs, got {quote(doc)} of topic {quote(topic)} twice"
+            "expected distinct pairs of topic and document, got"
+            f" {quote(doc)} of topic {quote(topic)} twice"
         )
     return frame
 

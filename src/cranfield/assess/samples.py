@@ -199,7 +199,7 @@ class Sample(Result):
                 "first and second must have the same length, got"
                 f" {first_docs.size:,} and {second_docs.size:,}"
             )
-        return self.cells.compute_joint(first_docs, second_docs)
+        return self.cells.compute_joint_inclusion(first_docs, second_docs)
 
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""

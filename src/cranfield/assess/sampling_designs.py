@@ -58,21 +58,21 @@ class SamplingCells:
         sums: Floats = np.bincount(self.topic, weights=values).astype(np.float64)
         return sums[self.topic]
 
-    def compute_joint(self, first: Ints, second: Ints) -> Floats:
+    def compute_joint_inclusion(self, first: Ints, second: Ints) -> Floats:
         """Compute the joint inclusion probabilities of pairs of documents."""
-        cell, other = self.doc_cell[first], self.doc_cell[second]
-        is_same_topic = self.topic[cell] == self.topic[other]
-        dependence = np.where(is_same_topic, self.dependence[np.maximum(cell, other)], 1.0)
-        between_cells = self.inclusion[cell] * self.inclusion[other] * dependence
+        cell, other_cell = self.doc_cell[first], self.doc_cell[second]
+        is_same_topic = self.topic[cell] == self.topic[other_cell]
+        dependence = np.where(is_same_topic, self.dependence[np.maximum(cell, other_cell)], 1.0)
+        between_cells = self.inclusion[cell] * self.inclusion[other_cell] * dependence
         within_cells = np.where(first == second, self.inclusion[cell], self.pair_inclusion[cell])
-        return np.where(cell == other, within_cells, between_cells)
+        return np.where(cell == other_cell, within_cells, between_cells)
 
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of inclusion and the sample size of the topic; 0 if the size is fixed."""
-        later = self.mean_count * self.dependence
+        later_terms = self.mean_count * self.dependence
         other_terms = self.sum_before(self.mean_count) * self.dependence
-        other_terms += self.sum_all(later) - self.sum_before(later) - later
+        other_terms += self.sum_all(later_terms) - self.sum_before(later_terms) - later_terms
         own_term = 1.0 + self.mean_pairs / self.mean_count
         return self.inclusion * (own_term + other_terms - self.sum_all(self.mean_count))
 
@@ -200,10 +200,10 @@ DESIGNS = Registry(
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
     """Check the sizes of a design; return the size or sorted strata, and its text form."""
     name = DESIGNS.find(name)
-    required = "strata" if DESIGNS[name].requires_strata else "size"
+    size_option = "strata" if DESIGNS[name].requires_strata else "size"
     for option, value in {"size": size, "strata": strata}.items():
-        if (value is None) == (option == required):
-            reason = f"requires {option}=..." if option == required else f"does not use {option}"
+        if (value is None) == (option == size_option):
+            reason = f"requires {option}=..." if option == size_option else f"does not use {option}"
             raise PolicyError(f"design {quote(name)} {reason}")
     if strata is None:
         if name == "stat":

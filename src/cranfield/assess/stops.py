@@ -264,10 +264,10 @@ class Line(Rule):
 
 
 class Budget(Rule):
-    """Stop at a bend of 6 or more (:class:`Knee`) with enough judgments, or at 75% of the pool.
+    """Stop at a bend of the gain curve with enough judgments, or at a proportion of the pool.
 
-    For a pool of N documents, s judgments with r(s) relevant documents are enough if
-    s >= 10 N / r(s), ten times the size of a random sample with one relevant document on average.
+    The bend (:class:`Knee`) is at least `bend`. Of N documents, s judgments with r(s) relevant ones
+    are enough if s >= `draws` N / r(s); a random sample of N / r(s) has one on average.
     """
 
     name = "Budget"
@@ -443,8 +443,8 @@ def stopping(
     rules = parse_rules(rules)
     grades = as_numbers(labels, "labels")
     if grades.ndim != 1 or np.isnan(grades).any():
-        got = "NaN" if grades.ndim == 1 else f"shape {grades.shape}"
-        raise PolicyError(f"labels must be a one-dimensional sequence of grades, got {got}")
+        content = "NaN" if grades.ndim == 1 else f"shape {grades.shape}"
+        raise PolicyError(f"labels must be a one-dimensional sequence of grades, got {content}")
     if grades.size > total:
         raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
     is_target = None

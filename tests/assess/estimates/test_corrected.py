@@ -164,7 +164,7 @@ def test_topics_that_people_judged_in_part_have_a_note() -> None:
     some = people.restrict(np.arange(len(people)) % 4 > 0)
     some_estimate = ppi_scores(COVID.runs[:2], some, noisy(), "nDCG@10")
     first, note = some_estimate.notes
-    assert first.startswith("2 of 2 systems: more than 20% of the documents in the top 10 unjudged")
+    assert first.startswith("2 of 2 systems have more than 20% unjudged documents in the top 10")
     assert not some_estimate.is_biased.any()
     gaps = f"{len(people) - len(some):,} of {len(people):,} documents"
     assert note.startswith(f"people did not judge {gaps} that the judge labelled in their topics")

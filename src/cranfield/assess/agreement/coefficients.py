@@ -131,10 +131,10 @@ class Ratings:
                     f" {list_some(map(quote, self.assessors), 10)}"
                 )
             is_reference = self.assessor == self.assessors.index(reference)
-            first, second = is_reference[first_labels], is_reference[second_labels]
+            is_first, is_second = is_reference[first_labels], is_reference[second_labels]
             first_labels, second_labels = (
-                np.concatenate([first_labels[first], second_labels[second]]),
-                np.concatenate([second_labels[first], first_labels[second]]),
+                np.concatenate([first_labels[is_first], second_labels[is_second]]),
+                np.concatenate([second_labels[is_first], first_labels[is_second]]),
             )
         n_assessors = np.int64(len(self.assessors))
         code_of_pair = self.assessor[first_labels] * n_assessors + self.assessor[second_labels]
@@ -195,7 +195,7 @@ def read_ratings(
                 )
             is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
             if any(is_id):
-                ids = [name for name, excluded in zip(columns, is_id, strict=True) if excluded]
+                ids = [name for name, is_unit_id in zip(columns, is_id, strict=True) if is_unit_id]
                 warn(f"columns read as ids of units: {list_some(map(quote, ids), 5)}")
                 columns = [name for name in columns if name not in ids]
                 ratings = ratings[:, ~np.array(is_id)]
@@ -253,7 +253,7 @@ _DECISION_OR_STATISTIC = re.compile(
 
 def _find_unit_columns(names: list[str], ratings: Floats) -> list[str]:
     """Return the columns that seem to describe units: by their names, or because of their scale."""
-    decisive = LABELS.find_unused(names, ())[2]
+    decisive_indices = LABELS.find_unused(names, ())[2]
     low, high = np.fmin.reduce(ratings), np.fmax.reduce(ratings)
     n_ratings = (~np.isnan(ratings)).sum(axis=0)
     # With two assessors, one may just be stricter.
@@ -261,7 +261,7 @@ def _find_unit_columns(names: list[str], ratings: Floats) -> list[str]:
     return [
         name
         for k, name in enumerate(names)
-        if k in decisive
+        if k in decisive_indices
         or fold_name(name) in SUMMARIES
         or INDEX_NAME.fullmatch(fold_name(name))
         or _DECISION_OR_STATISTIC.fullmatch(name)
@@ -371,10 +371,10 @@ def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
         raise CranfieldError("grades of a scale must be finite numbers, got infinity or NaN")
-    invalid = used_grades[~np.isin(used_grades, scale)]
-    if invalid.size:
+    invalid_grades = used_grades[~np.isin(used_grades, scale)]
+    if invalid_grades.size:
         raise CranfieldError(
-            f"unknown grade {invalid[0]:g}; expected one of:"
+            f"unknown grade {invalid_grades[0]:g}; expected one of:"
             f" {list_some((f'{grade:g}' for grade in scale), 10)}"
         )
     codes = np.full(ratings.shape, -1, dtype=np.int64)
@@ -493,9 +493,7 @@ def compute_fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
 
 
 def compute_krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
-    r"""Compute Krippendorff's alpha of any number of assessors (Krippendorff 2011).
-
-    Labels may be missing.
+    r"""Compute Krippendorff's alpha (2011) of any number of assessors; labels may be missing.
 
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
@@ -530,11 +528,11 @@ def compute_gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
 
 
 def _correct_for_chance(
-    joint: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
+    counts: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
 ) -> Floats:
     """Return 1 - observed/expected disagreement, with `expected` scaled by `size`."""
     distance_matrix = compute_grade_distances(distance, tables.grades, tables.pairs.sum(axis=-1))
-    disagreement = (joint * size * distance_matrix).sum(axis=(-2, -1))
+    disagreement = (counts * size * distance_matrix).sum(axis=(-2, -1))
     return 1 - _divide(disagreement, (expected * distance_matrix).sum(axis=(-2, -1)))
 
 

@@ -39,10 +39,10 @@ def _compute_order_distance(p: Floats, q: Floats) -> Floats:
 
 
 def _compute_jensen_shannon(p: Floats, q: Floats) -> Floats:
-    middle = (p + q) / 2
+    mixture = (p + q) / 2
     divergence = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
     for proportions in (p, q):
-        ratios = np.where(proportions > 0, proportions, 1.0) / np.where(middle > 0, middle, 1.0)
+        ratios = np.where(proportions > 0, proportions, 1.0) / np.where(mixture > 0, mixture, 1.0)
         terms = proportions * np.where(proportions > 0, np.log2(ratios), 0.0)
         divergence += terms.sum(axis=-1) / 2
     return np.clip(divergence, 0.0, 1.0)
@@ -79,8 +79,8 @@ def divergence(
     Raises
     ------
     PolicyError
-        For an unknown measure, negative proportions, a distribution that does not sum to 1, or
-        shapes that cannot be broadcast.
+        For an unknown measure, negative proportions, a distribution of one class or that does not
+        sum to 1, different numbers of classes, or shapes that cannot be broadcast.
 
     References
     ----------
@@ -114,9 +114,9 @@ def _check_distribution(name: str, values: Any) -> Floats:
     if table.ndim < 1 or table.shape[-1] < 2:
         raise PolicyError(f"{message}, got shape {table.shape}")
     sums = np.atleast_1d(table.sum(axis=-1))
-    wrong_sums = sums[~(np.abs(sums - 1) <= ROUNDING)]
-    if wrong_sums.size:
-        raise PolicyError(f"{message}, got a sum of {wrong_sums[0]:g}")
+    invalid_sums = sums[~(np.abs(sums - 1) <= ROUNDING)]
+    if invalid_sums.size:
+        raise PolicyError(f"{message}, got a sum of {invalid_sums[0]:g}")
     if (table < 0).any():
         raise PolicyError(f"{message}, got a proportion below 0")
     return table

@@ -193,7 +193,7 @@ class Agreement(Result):
         return difference._add_intervals(is_bounded=False)
 
     def _add_intervals(self, is_bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
-        """Add confidence intervals from replicates, by the jackknife clipped to lower bounds."""
+        """Add confidence intervals from replicates; the jackknife clips them to lower bounds."""
         n_topics = self.has_units.sum(axis=0)
         low, high = np.full((2, *self.value.shape), np.nan)
         if self.interval == "bootstrap":
@@ -231,9 +231,9 @@ class Agreement(Result):
                 f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
             )
         has_no_interval = np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]
-        if n_without := int(has_no_interval.sum()):
+        if n_missing := int(has_no_interval.sum()):
             notes.append(
-                f"{inflect(n_without, 'value')} without a confidence interval: agreement is equal"
+                f"{inflect(n_missing, 'value')} without a confidence interval: agreement is equal"
                 " in all topics, or undefined if a topic is excluded (jackknife)"
             )
         n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
@@ -409,10 +409,10 @@ def agreement_of(
     InputError
         For labels that cannot be read.
     PolicyError
-        For unknown or invalid options, and ratings that are not numbers.
+        For unknown or invalid options, ratings that are not numbers, and too large tables.
     CranfieldError
-        For a single assessor, infinite or unknown grades, pairs without a common unit, and too
-        large tables.
+        For a single assessor, no ratings, infinite or unknown grades, no common unit, and too many
+        pairs of labels.
 
     Notes
     -----

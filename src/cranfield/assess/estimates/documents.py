@@ -14,10 +14,10 @@ from cranfield.assess.estimates.means import (
     HumanMean,
     PPIMeans,
     compute_intervals,
-    compute_satterthwaite,
+    compute_satterthwaite_df,
     sum_rows,
 )
-from cranfield.assess.judges.reading import Panel, describe_unparsed
+from cranfield.assess.judges.reading import Panel, note_missing_grades
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.base.streams import make_stream
@@ -67,8 +67,8 @@ def match_labels(panel: Panel) -> PooledLabels:
     has_inclusion, has_stratum = (k in human_qrels.columns for k in ("inclusion", "stratum"))
     is_sampled, stratum = is_listed.copy(), np.full(len(pool), -1)
     if has_stratum:
-        label = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
-        _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
+        number = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
+        _, stratum = np.unique(topic * (len(pool) + 1) + number, return_inverse=True)
         is_sampled &= human >= 0
         if not has_inclusion or (human[is_listed] < 0).any():
             reason = f"a label of {judge.name}, but no stratum in the human judgments"
@@ -82,7 +82,7 @@ def match_labels(panel: Panel) -> PooledLabels:
         is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        reason = f"a human judgment but no label of {judge.name}{describe_unparsed(judge)}"
+        reason = f"a human judgment but no label of {judge.name}{note_missing_grades(judge)}"
         _check_documents(pool, ~is_labelled, reason)
     if not has_inclusion:
         n_docs = np.bincount(stratum)
@@ -176,7 +176,7 @@ class DocumentEstimates:
     """Scores estimated from a sample of documents."""
 
     values: Floats  # Estimated scores, shape (topics, systems)
-    error_terms: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
+    error_terms: Floats  # Terms whose squares sum to variances of totals, (systems, sampled)
     lambda_: Floats  # Weight of the judge, shape (topics, systems)
     human_error_terms: Floats  # Error terms of estimates from human labels alone
     is_complete: Bools  # Whether people judged all documents of a system
@@ -197,10 +197,10 @@ class DocumentEstimates:
                 np.where(np.abs(terms) > ROUNDING * scale[:, None], terms / n_topics, 0.0) ** 2
                 for terms in (self.error_terms, self.human_error_terms)
             )
-            variance, freedom = squares.sum(axis=1), compute_satterthwaite(squares, 2)
+            variance, freedom = squares.sum(axis=1), compute_satterthwaite_df(squares, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
             human_variance = human_squares.sum(axis=1)
-            human_freedom = compute_satterthwaite(human_squares, 2)
+            human_freedom = compute_satterthwaite_df(human_squares, 2)
             human_mean = HumanMean(has_few_errors, human_variance, human_freedom)
         return compute_intervals(
             self.values.mean(axis=0),
@@ -244,7 +244,7 @@ def estimate_scores(
     elif n_topics < 2:
         raise PolicyError("learning lambda requires at least two topics, got one; set lambda_")
     else:
-        # Topics are sampled independently, so a topic's lambda is learned from other folds only.
+        # Each topic has its own sample, so a topic's lambda is learned from other folds only.
         n_folds = fit.count_folds(n_topics)
         fold = make_stream(fit.seed).permutation(n_topics) % n_folds
         numerator, denominator = (

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.estimates.means import PPIMeans, name_notes, stratified_mean
-from cranfield.assess.judges.reading import Judge, describe_unparsed, drop_unsampled, read_panel
+from cranfield.assess.judges.reading import Judge, drop_unsampled, note_missing_grades, read_panel
 from cranfield.assess.sampling_designs import allocation
 from cranfield.base.errors import InputError, PolicyError, quote
 from cranfield.base.text import inflect
@@ -131,10 +131,10 @@ def ppi_grades(
         _check_sample(panel.human, judge)
         label, grade = _match_grades(human_qrels, judge, panel.scale.min_grade)
         # Without a human grade, all quantities of a pair are missing.
-        reaches = [
+        exceedances = [
             np.where(np.isnan(grade), np.nan, grade >= threshold) for threshold in thresholds
         ]
-        estimates = stratified_mean(np.stack([grade, *reaches]), label, alpha=alpha)
+        estimates = stratified_mean(np.stack([grade, *exceedances]), label, alpha=alpha)
         by_judge = [label.mean(), *((label >= threshold).mean() for threshold in thresholds)]
         names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
         sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
@@ -148,8 +148,8 @@ def ppi_grades(
             deviation=human_grade.std(),
         ).sort("label")
         deviations, n_human = counts["deviation"].fill_null(0.0), int(counts["human"].sum())
-        optimal = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
-        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", optimal))
+        allocations = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
+        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", allocations))
         topic_notes = _note_unjudged_topics(human_qrels, judge)
         labelled_notes = (*name_notes(estimates, quantities), *topic_notes)
         notes += [f"{judge.name}: {note}" for note in labelled_notes]
@@ -200,7 +200,7 @@ def _match_grades(human: Qrels, judge: Judge, min_grade: int) -> tuple[Any, Any]
         topic, doc = unlabelled.select("topic", "doc").row(0)
         documents = inflect(unlabelled.height, "document")
         reason = f"people judged {documents} that {quote(judge.name)} did not label"
-        reason += describe_unparsed(judge)
+        reason += note_missing_grades(judge)
         advice = "add the labels, or remove these judgments"
         raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)
     pairs = pairs.join(judgments, on=["topic", "doc"], how="left", maintain_order="left")

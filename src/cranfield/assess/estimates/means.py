@@ -160,8 +160,8 @@ class GradeIntervals:
     inverse_size: Floats  # One over the effective number of human labels
     freedom: Floats  # Degrees of freedom of the quantile; infinite for independent labels
 
-    def evaluate(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
-        """Return the lower and the upper bounds."""
+    def find_bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
+        """Find the lower and the upper bound of each mean."""
         z = stdtrit(self.freedom, 1 - alpha / 2)
         added_weight = z**2 * self.inverse_size / (1 + z**2 * self.inverse_size)
         distance = lambda_ * self.judge_mean + self.max_grade * (1 - lambda_) / 2 - estimate
@@ -213,7 +213,7 @@ def compute_intervals(
     bounds: Any = (estimate - half_width, estimate + half_width)
     if grade_intervals is not None:
         is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
-        grade_bounds = grade_intervals.evaluate(estimate, lambda_, fit.alpha)
+        grade_bounds = grade_intervals.find_bounds(estimate, lambda_, fit.alpha)
         bounds = np.where(is_graded, grade_bounds, bounds)
         freedom = np.where(is_graded, grade_intervals.freedom, freedom)
     is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(estimate))
@@ -229,7 +229,7 @@ def compute_intervals(
     return PPIMeans(**values, n_items=n_items, _remarks=tuple(remarks))
 
 
-def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:
+def compute_satterthwaite_df(variances: Floats, counts: Any) -> Floats:
     """Compute Satterthwaite's degrees of freedom for sums of variances; infinite if all are 0."""
     denominator = divide(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = divide(variances.sum(axis=1) ** 2, denominator)
@@ -252,7 +252,7 @@ def sum_rows(values: Any, code: Ints, n_codes: int) -> Floats:
 def compute_out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Compute cov(y, f) and var(f) of labels outside each fold (all with one); (*shape, folds)."""
+    """Compute cov(y, f) and var(f) outside each fold, or of all labels with a single fold."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
@@ -383,7 +383,7 @@ def estimate_means(
     label_variance = np.where(is_independent, label_variance * (n - 1) / n, label_variance)
     freedom_of_grades = np.where(is_independent, np.inf, freedom)
     max_grade = find_highest_grade(y, f) if has_grade_intervals else np.full(n.size, np.nan)
-    has_few = has_few_errors(y, f, n, means.lambda_)
+    has_few_errors = mask_few_errors(y, f, n, means.lambda_)
     return compute_intervals(
         means.estimate,
         np.where(is_constant, 0.0, variance),
@@ -392,7 +392,7 @@ def estimate_means(
         n,
         y.shape[1],
         fit,
-        human_mean=HumanMean(has_few, human_variance, freedom),
+        human_mean=HumanMean(has_few_errors, human_variance, freedom),
         grade_intervals=GradeIntervals(
             max_grade, judge_mean, label_variance, other_variance, inverse_size, freedom_of_grades
         ),
@@ -400,7 +400,7 @@ def estimate_means(
     )
 
 
-def has_few_errors(y: Floats, f: Floats, n_labels: Ints, lambda_: Floats) -> Bools:
+def mask_few_errors(y: Floats, f: Floats, n_labels: Ints, lambda_: Floats) -> Bools:
     """Return a mask of the means with too few errors of the judge to estimate a variance."""
     n_errors = (~np.isnan(y) & (y != f)).sum(axis=1)
     return np.asarray((n_errors < MIN_ERRORS) & (2 * n_errors < n_labels) & (lambda_ > 0))
@@ -589,12 +589,12 @@ def stratified_mean(
 
     sums = sum_by_cell(label - weight * correction, cell, n.shape)
     (variance, freedom), (human_variance, human_freedom) = (
-        (terms.sum(axis=1), compute_satterthwaite(terms, n))
+        (terms.sum(axis=1), compute_satterthwaite_df(terms, n))
         for terms in (compute_variances(label - weight * pred), compute_variances(label))
     )
     n_labels = n.sum(axis=1)
     mean_weight = divide(sum_by_cell(weight, row, (n_means,)), n_labels)
-    has_few = has_few_errors(y, f, n_labels, mean_weight)
+    has_few_errors = mask_few_errors(y, f, n_labels, mean_weight)
     max_grade, judge_mean = find_highest_grade(y, f), f.mean(axis=1)
     # Size of a simple random sample with the same variance, if all strata had the same variance.
     inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
@@ -610,7 +610,7 @@ def stratified_mean(
         n_labels,
         y.shape[1],
         fit,
-        human_mean=HumanMean(has_few, human_variance, human_freedom),
+        human_mean=HumanMean(has_few_errors, human_variance, human_freedom),
         grade_intervals=grade_intervals,
         is_complete=n_labels == y.shape[1],
         is_single=is_single,
@@ -658,8 +658,9 @@ def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, b
 
 
 def encode_clusters(clusters: Any, n_items: int) -> Ints:
-    """Return the index of the cluster of each item; shape (items,)."""
+    """Return the index of the cluster or stratum of each item; shape (items,)."""
     names = np.asarray(clusters)
     if names.shape != (n_items,):
-        raise PolicyError(f"expected {n_items} clusters, one per item, got shape {names.shape}")
+        expected = f"expected {n_items} clusters or strata, one per item"
+        raise PolicyError(f"{expected}, got shape {names.shape}")
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)

@@ -30,23 +30,16 @@ from cranfield.assess.estimates.means import (
 from cranfield.assess.judges.reading import (
     MAX_GAPS,
     Panel,
-    describe_unjudged,
-    describe_unlabelled,
-    describe_unparsed,
     find_judged_topics,
+    note_missing_grades,
+    note_missing_judgments,
+    note_missing_labels,
     read_judges,
     read_panel,
     set_highest_grade,
 )
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    MeasureError,
-    PolicyError,
-    check_integer,
-    collect_warnings,
-    quote,
-)
+from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quote
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import make_stream
 from cranfield.base.text import format_range, inflect, sanitise
@@ -245,13 +238,6 @@ def _select_columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
-def _parse_single_measure(measure: str | Measure, compat: str | None = None) -> Measure:
-    measures = parse_measures(measure, compat=compat)
-    if len(measures) != 1:
-        raise MeasureError(f"expected one measure, got {len(measures)}")
-    return measures[0]
-
-
 UNITS = ("topic", "document")  # Sampling units: entire topics, or documents of each topic
 
 
@@ -335,14 +321,13 @@ def ppi_scores(
     Raises
     ------
     MeasureError
-        For several measures; for the unit `document` and a measure that is not a sum over
-        documents.
+        For the unit `document` and a measure that is not a sum over documents.
     InputError
         For a topic that people judged and the judge did not, or people much less completely; for
         the unit `document`, also for a topic or stratum with too few sampled documents, or a
         document without a required label, stratum or inclusion probability.
     PolicyError
-        For an option that is out of its range or not for this unit; for labels of several judges;
+        For an option that is out of its range or not for this unit; for several judges or measures;
         for a geometric mean; for the unit `topic` and fewer than three judged topics (two if lambda
         is set); for the unit `document` and one topic, unless `fixed_topics` and lambda are set.
 
@@ -363,7 +348,9 @@ def ppi_scores(
     fit = Fit(lambda_, folds, seed, alpha)
     if unit == "document":
         check_integer("folds", folds, 2)
-    parsed = _parse_single_measure(measure, options.get("compat"))
+    parsed, *other_measures = parse_measures(measure, compat=options.get("compat"))
+    if other_measures:
+        raise PolicyError(f"expected one measure, got {1 + len(other_measures)}")
     if parsed.info.aggregate == "geometric":
         reason = "prediction-powered inference requires an arithmetic mean"
         raise PolicyError(f"{parsed} is a geometric mean; {reason}")
@@ -416,10 +403,9 @@ def _estimate_by_topic(
     [judge] = panel.judges
     judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
     if missing_topics := sorted(human_topics - judge_topics):
-        reason = (
-            f"no label of {judge.name} for a topic that people judged{describe_unparsed(judge)}"
-        )
-        raise InputError(f"{reason}; add labels for this topic", topic=missing_topics[0])
+        reason = f"no label of {judge.name} for a topic that people judged"
+        advice = f"{note_missing_grades(judge)}; add labels for this topic"
+        raise InputError(reason + advice, topic=missing_topics[0])
     collection = read_runs(runs)
 
     def judge_labels(qrels: Qrels) -> JudgedRuns:
@@ -441,26 +427,26 @@ def _estimate_by_topic(
     human = np.full(judge_scores.values.shape, np.nan)
     rows = [judge_scores.topics.index(topic) for topic in human_scores.topics]
     human[rows] = human_scores.values
-    notes = [*_collect_label_notes(judged, measure, judge.name), *describe_unlabelled(panel)]
+    notes = [*_collect_label_notes(judged, measure, judge.name), *note_missing_labels(panel)]
     if judge.n_unparsed:
         answers = inflect(judge.n_unparsed, "answer")
         notes.append(
             f"{answers} of {judge.name} without a grade: in scores by the judge, documents without"
             " another answer are unjudged"
         )
-    unjudged = np.full(len(judge_scores.systems), nan)
+    p_unjudged = np.full(len(judge_scores.systems), nan)
     if options.get("unjudged") != "condensed":
         proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
         # Without nonrelevant documents, judgments may be a complete list of relevant ones.
         if panel.human.grades.min() <= panel.scale.min_grade:
             _refuse_partly_judged_topics(*proportions, depth)
             if measure.info.beyond_grades != "which documents are judged":
-                unjudged = 1 - proportions[1].values.mean(axis=0)
-                notes += _note_unjudged(judge_scores.systems, unjudged, depth)
-        notes += describe_unjudged(panel)
+                p_unjudged = 1 - proportions[1].values.mean(axis=0)
+                notes += _note_unjudged_docs(judge_scores.systems, p_unjudged, depth)
+        notes += note_missing_judgments(panel)
         notes += _note_unequal_depth(proportions[0], human_topics, depth)
     estimates = TopicEstimates(human.T, judge_scores.values.T, fit)
-    is_biased = exceeds_unjudged_difference(unjudged[:, None] - unjudged)
+    is_biased = exceeds_unjudged_difference(p_unjudged[:, None] - p_unjudged)
     return estimates, human_scores.topics, judge_scores, is_biased, notes
 
 
@@ -482,20 +468,20 @@ def _refuse_partly_judged_topics(by_judge: Scores, by_human: Scores, depth: int)
         )
 
 
-def _note_unjudged(names: Sequence[str], unjudged: Floats, depth: int) -> Iterator[str]:
+def _note_unjudged_docs(names: Sequence[str], proportions: Floats, depth: int) -> Iterator[str]:
     """Note many documents without a human judgment, and unequal proportions of them."""
-    systems = [*zip(unjudged, map(quote, names), strict=True)]
-    (low, best), (high, worst) = min(systems), max(systems)
-    if n_above := int((unjudged > MAX_UNJUDGED).sum()):
+    systems = [*zip(proportions, map(quote, names), strict=True)]
+    (low, low_system), (high, high_system) = min(systems), max(systems)
+    if n_above := int((proportions > MAX_UNJUDGED).sum()):
         yield (
-            f"{n_above} of {inflect(unjudged.size, 'system')}: more than {MAX_UNJUDGED:.0%} of the"
-            f" documents in the top {depth} unjudged (most in {worst}: {high:.1%})"
+            f"{n_above} of {inflect(proportions.size, 'system')} have more than {MAX_UNJUDGED:.0%}"
+            f" unjudged documents in the top {depth} (most in {high_system}: {high:.1%})"
         )
     if exceeds_unjudged_difference(high - low):
         yield (
-            f"{high:.1%} of the top {depth} of {worst} and {low:.1%} of that of {best} have no"
-            " human judgment and count as not relevant, which biases the difference against"
-            f" {worst} if some are relevant; judge both (`--unjudged` of `cranfield pool`)"
+            f"{high:.1%} of the top {depth} of {high_system} and {low:.1%} of that of {low_system}"
+            " have no human judgment and count as not relevant, which biases the difference against"
+            f" {high_system} if some are relevant; judge both (`--unjudged` of `cranfield pool`)"
         )
 
 
@@ -563,7 +549,7 @@ def _estimate_by_document(
     notes = _collect_label_notes(judged, measure, judge.name)
     if labels.n_unlabelled:
         n_unlabelled = inflect(labels.n_unlabelled, "document")
-        remark = describe_unparsed(judge)
+        remark = note_missing_grades(judge)
         notes.append(f"{n_unlabelled} without a label of {judge.name} counted as grade 0{remark}")
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
     if not (has_design or labels.is_sampled.all()):
@@ -587,14 +573,14 @@ class _AnswerScores:
     has_answer: Bools
     fit: Fit
 
-    def estimate(
+    def estimate_row(
         self, human: Floats, judge: Floats, is_answered: Bools, **options: bool
     ) -> tuple[pl.DataFrame, tuple[str, ...]]:
         """Estimate a mean over all topics; return a data frame with one row, and notes."""
         means = estimate_means(human[is_answered], judge[is_answered], self.fit, **options)
         # Missing answers have the score 0, without sampling error.
-        scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
-        return means.to_polars().with_columns(scaled), means.notes
+        columns = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
+        return means.to_polars().with_columns(columns), means.notes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -648,7 +634,7 @@ class PPIAnswers(TableResult):
                 raise PolicyError(f"people must label answers of {systems_text} to the same topics")
             human = np.where(has_answer, data.human[:, pair], 0.0)
             scores = (human[:, 0] - human[:, 1], data.judge[:, first] - data.judge[:, second])
-            frame, _ = data.estimate(
+            frame, _ = data.estimate_row(
                 *scores, has_answer[:, 0] | has_answer[:, 1], has_grade_intervals=False
             )
             frames.append(pl.DataFrame(names).hstack(frame.drop("human", "freedom")))
@@ -711,7 +697,9 @@ def ppi_answers(
     if type(human) is not type(judge):
         kinds = f"{type(human).__name__} and {type(judge).__name__}"
         raise PolicyError(f"labels of people and judge must have the same type, got {kinds}")
-    parsed = _parse_single_measure(measure)
+    parsed, *other_measures = parse_measures(measure)
+    if other_measures:
+        raise PolicyError(f"expected one measure, got {1 + len(other_measures)}")
     name = str(parsed)
     judge_scores = evaluate_answers(judge, parsed)[name].values
     with collect_warnings():
@@ -738,7 +726,7 @@ def ppi_answers(
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
         is_answered = has_answer[:, k]
-        frame, system_notes = data.estimate(human_scores[:, k], judge_scores[:, k], is_answered)
+        frame, system_notes = data.estimate_row(human_scores[:, k], judge_scores[:, k], is_answered)
         sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
         frames.append(labels.hstack(frame))

@@ -234,10 +234,10 @@ def self_preference(
         raise PolicyError(f"{reason}; {note}" if unknown_names else reason)
     notes = [*judge_scores.notes, *([note] if unknown_names else [])]
     if not is_estimable.all():
-        excluded = list_some((names[k] for k in np.flatnonzero(~is_estimable)), 5)
+        listing = list_some((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
             "no bias computed for judges that lack systems of their own family or of other"
-            f" families: {excluded}"
+            f" families: {listing}"
         )
     shape = judge_scores.judges.shape[:2]
     n_topics, human_rank, judge_rank = np.zeros((3, *shape), dtype=np.int64)
@@ -319,7 +319,7 @@ class ScoreBias(TableResult):
         ),
         "low": Column(
             "Lower bound of the confidence interval of the bias, simultaneous for all systems"
-            " (Bonferroni); null for one topic, or if the bias is the same on every topic."
+            " (Bonferroni); null for fewer than 2 topics, or if the bias is equal on all topics."
         ),
         "high": Column("Upper bound of the simultaneous interval."),
     }

@@ -308,7 +308,7 @@ class JudgeComparison(Result):
         title = f"Agreement with people: {100 * self.confidence:g}% confidence intervals"
         notes = (
             "interval: t interval by the jackknife over topics, computed for ln(1 - value) of kappa"
-            " and alpha, and for the log odds of agreement",
+            " and alpha, and for the log odds of agreement (unless it is 0 without a topic)",
             "bias: mean of the grade by the judge minus the human grade; over, under:"
             " proportion of pairs that the judge grades higher or lower than people",
         )
@@ -380,10 +380,10 @@ def compare_judges(
     Notes
     -----
     Only pairs with labels by both people and the judge are compared; others are only counted.
-    Cohen's kappa and Krippendorff's alpha are computed as by :func:`agreement_of`. Intervals
-    are jackknife t intervals over topics, on the scale of ln(1 - value) for kappa and alpha, of log
-    odds for proportions, and of the grades for the bias; their degrees of freedom depend on how
-    evenly topics contribute. Scale and binary cuts follow Rahmani et al. (2025), LLMJudge.
+    Cohen's kappa, Krippendorff's alpha and the jackknife t intervals over topics are computed as by
+    :func:`agreement_of`, and the interval of the bias on the scale of grades; degrees of freedom
+    depend on how evenly topics contribute. Scale and binary cuts follow Rahmani et al. (2025),
+    LLMJudge.
 
     Examples
     --------
@@ -414,9 +414,9 @@ def compare_judges(
     for k, (name, statistic) in enumerate(functions.items()):
         values[k], replicates = statistic(totals), statistic(leave_one_out)
         # Only the bias can exceed 1.
-        on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
+        interval_options = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
         bounds = compute_jackknife_intervals(
-            values[k], replicates, has_pairs, confidence, **on_scale
+            values[k], replicates, has_pairs, confidence, **interval_options
         )
         # Clip bounds to the possible values of the statistic.
         min_value = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0

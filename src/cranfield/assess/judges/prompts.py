@@ -82,7 +82,7 @@ _ANSWER = ValueKind(
     becomes_null=lambda cell: cell is None,
     prepare=_extract_texts,
 )
-"""Text of an answer, null if the model refused; a response with several answers is an error."""
+"""Text of an answer, null if it failed, was refused or truncated; several texts are an error."""
 
 _PLACEHOLDER = re.compile(r"(\{(?:topic|document)(?:\.\w+)?\})")
 _TEXT_COLUMNS = {
@@ -190,7 +190,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     Raises
     ------
     InputError
-        For a topic or document without a text, an unknown column, and a pair that occurs twice.
+        For a topic or document without a text, an unknown column, and repeated pairs or ids.
     PolicyError
         For a template without a placeholder for topics or for documents.
 
@@ -287,7 +287,9 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     Raises
     ------
     InputError
-        For an answer to an unknown prompt, a prompt that occurs twice, and unreadable input.
+        For an answer to an unknown prompt, repeated prompts, and unreadable input.
+    PolicyError
+        For an invalid rule.
 
     Examples
     --------

@@ -12,10 +12,10 @@ import polars as pl
 from cranfield.assess.agreement.coefficients import compute_jackknife_intervals
 from cranfield.assess.judges.reading import (
     Panel,
-    describe_unjudged,
-    describe_unlabelled,
     find_judged_topics,
-    keep_judged,
+    keep_judged_docs,
+    note_missing_judgments,
+    note_missing_labels,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -81,9 +81,7 @@ def score_by_judges(
     **options: Any,
 ) -> JudgeScores:
     """Score the runs by human labels and by each judge, reading each run once."""
-    parsed = tuple(dict.fromkeys(parse_measures(measures, compat=options.get("compat"))))
-    if not parsed:
-        raise PolicyError("expected at least one measure, got none")
+    parsed = tuple(parse_measures(measures, compat=options.get("compat")))
     panel = read_panel(human, judges, scale, clip)
     if options.get("aspects"):
         raise PolicyError("aspects cannot be combined with judges, as each judge is an aspect")
@@ -93,7 +91,7 @@ def score_by_judges(
     is_condensed = options.get("unjudged") == "condensed"
     if is_condensed:
         # Human and judge scores are then computed on the same condensed rankings.
-        labels = {name: keep_judged(qrels, panel.human) for name, qrels in labels.items()}
+        labels = {name: keep_judged_docs(qrels, panel.human) for name, qrels in labels.items()}
     with collect_warnings() as warnings:
         judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
     for text in warnings:
@@ -105,14 +103,14 @@ def score_by_judges(
         return score(set_highest_grade(aspect, panel.scale.max_grade), parsed)
 
     def orient_scores(evaluation: Evaluation) -> Floats:
-        oriented = []
+        oriented_scores = []
         for scores in evaluation.values():
             array = -scores.values if scores.lower_is_better else scores.values
             if takes_logs and scores.aggregate == "geometric":
                 # Arithmetic means of logarithms order systems as geometric means do.
                 array = np.log(np.maximum(scores.values, FLOOR))
-            oriented.append(array)
-        return np.array(oriented)
+            oriented_scores.append(array)
+        return np.array(oriented_scores)
 
     values = np.empty((len(parsed), len(labels), *judged.shape))
     missing_notes = []
@@ -128,9 +126,9 @@ def score_by_judges(
             topics = f"{sum(is_missing):,} of {inflect(len(is_missing), 'topic')}"
             missing_notes.append(f"{name}: {topics} excluded: not labelled by the judge")
     human_evaluation = evaluate_aspect(judged)
-    gaps = [] if is_condensed else describe_unjudged(panel)
+    gaps = [] if is_condensed else note_missing_judgments(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
-    missing_notes += [*describe_unlabelled(panel), *(f"{gap}; {advice}" for gap in gaps)]
+    missing_notes += [*note_missing_labels(panel), *(f"{gap}; {advice}" for gap in gaps)]
     notes = (*panel.notes, *missing_notes, *human_evaluation.notes)
     human_scores = orient_scores(human_evaluation)
     return JudgeScores(panel, parsed, judged.topics, judged.systems, human_scores, values, notes)

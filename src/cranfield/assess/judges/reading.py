@@ -76,7 +76,7 @@ class Judge:
         return f"Judge({quote(self.name)}: {inflect(len(self.labels), 'label')}{counts})"
 
 
-def describe_unparsed(judge: Judge) -> str:
+def note_missing_grades(judge: Judge) -> str:
     """Return the end of a message on missing labels: the number of answers without a grade."""
     n_unparsed = judge.n_unparsed
     return f"; answers of {judge.name} without a grade: {n_unparsed:,}" * bool(n_unparsed)
@@ -140,9 +140,9 @@ def read_judges(
     if not judges:
         raise PolicyError("expected at least one judge, got none")
     names = [judge.name for judge in judges]
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        reason = f"two judges have the name {quote(duplicate)}; set distinct names by NAME=FILE"
+    repeated_name = next((name for name in names if names.count(name) > 1), None)
+    if repeated_name is not None:
+        reason = f"two judges have the name {quote(repeated_name)}; set distinct names by NAME=FILE"
         raise PolicyError(reason)
     return judges
 
@@ -160,9 +160,9 @@ def _split_judges(data: Any) -> Iterator[tuple[str | None, Any]]:
         yield None, data
     elif isinstance(data, Mapping):
         # `{topic: {document: grade}}`, or `{judge: labels}`.
-        inner = next(iter(data.values()), None)
-        if isinstance(inner, Mapping) and not any(
-            isinstance(value, (Mapping, Qrels)) or is_frame(value) for value in inner.values()
+        inner_value = next(iter(data.values()), None)
+        if isinstance(inner_value, Mapping) and not any(
+            isinstance(value, (Mapping, Qrels)) or is_frame(value) for value in inner_value.values()
         ):
             yield None, data
         else:
@@ -209,7 +209,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     _check_ids(columns, own_names)
     table = columns.make_table(schema, own_names)
     positions = schema.find_positions(columns.names, columns.source, own_names)
-    unread = columns.get_unused_columns(positions.values())
+    unread_cells = columns.get_unused_columns(positions.values())
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
@@ -233,7 +233,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
     other_columns = {
-        column: cells for column, cells in unread.items() if not schema.is_descriptive(column)
+        column: cells for column, cells in unread_cells.items() if not schema.is_descriptive(column)
     }
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
     qrels_options = {option: options[option] for option in ("separator", "on_duplicate")}
@@ -388,7 +388,7 @@ def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin
 MAX_GAPS = 0.2  # Proportion of documents with a label of one side only, above which notes are added
 
 
-def describe_unjudged(panel: Panel) -> list[str]:
+def note_missing_judgments(panel: Panel) -> list[str]:
     """Describe judges with many labelled documents that have no human judgment."""
     human = drop_unsampled(panel.human).to_polars().select("topic", "doc")
     notes = []
@@ -407,7 +407,7 @@ def describe_unjudged(panel: Panel) -> list[str]:
     return notes
 
 
-def describe_unlabelled(panel: Panel) -> list[str]:
+def note_missing_labels(panel: Panel) -> list[str]:
     """Describe judges without labels for many documents that people judged."""
     human = drop_unsampled(panel.human).to_polars().select("topic", "doc")
     notes = []
@@ -423,7 +423,7 @@ def describe_unlabelled(panel: Panel) -> list[str]:
     return notes
 
 
-def keep_judged(labels: Qrels, human: Qrels) -> Qrels:
+def keep_judged_docs(labels: Qrels, human: Qrels) -> Qrels:
     """Return the labels of the documents that people judged."""
     judgments = drop_unsampled(human).to_polars().select("topic", "doc", is_judged=True)
     rows = labels.to_polars().select("topic", "doc")

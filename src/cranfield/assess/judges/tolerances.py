@@ -110,7 +110,7 @@ def decide_verdict(low: float | None, high: float | None, tolerance: float, comp
 def compute_required_topics(
     half_width: float, n_topics: int, distance: float, level: float
 ) -> int | None:
-    r"""Compute the number of topics for which the half-width of a t interval is below `distance`.
+    r"""Compute the number of topics at which a t interval has a half-width below `distance`.
 
     It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation
     that gives this half-width for `n_topics` topics; None if T exceeds a million.
@@ -242,7 +242,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
 
     Notes
     -----
-    Intervals are not adjusted for several quantities or judges. Those of `score-bias` are
+    Intervals are not adjusted for the number of quantities or judges. Those of `score-bias` are
     simultaneous for the systems (Bonferroni): the verdict is `met` if all systems are within the
     tolerance, and `not met` if one is outside; the column `system` names the one that decides.
 

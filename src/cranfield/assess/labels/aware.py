@@ -60,8 +60,8 @@ def draw_random_grades(
     labels: Labels, probability: float, kind: int, draws: int, seed: int
 ) -> NDArray[np.int32]:
     """Draw grades of all pairs; all relevant grades are equally likely; shape (draws, pairs)."""
-    relevant = labels.grades[labels.grades > 0]
-    if not relevant.size:
+    relevant_grades = labels.grades[labels.grades > 0]
+    if not relevant_grades.size:
         raise CranfieldError("random assessors require a scale with a grade above 0, got none")
     grades = np.zeros((draws, len(labels.docs)), dtype=np.int32)
     order = labels.docs.arg_sort().to_numpy()
@@ -70,9 +70,9 @@ def draw_random_grades(
     for topic, rows in zip(labels.topics, np.split(order, ends[:-1]), strict=True):
         is_relevant = make_named_stream(seed, topic, kind).random((draws, rows.size)) < probability
         choice = make_named_stream(seed, topic, kind, 1).integers(
-            relevant.size, size=is_relevant.shape
+            relevant_grades.size, size=is_relevant.shape
         )
-        grades[:, rows] = np.where(is_relevant, relevant[choice], 0)
+        grades[:, rows] = np.where(is_relevant, relevant_grades[choice], 0)
     return grades
 
 
@@ -129,7 +129,7 @@ def aware(
     .. math:: s(t, r) = \sum_k a_{kt}\, M(t, r; \text{judgments of } k), \qquad
         \sum_k a_{kt} = 1
 
-    with M the score of run r on topic t, and :math:`a_{kt}` the weight of assessor k there. Scores
+    with M the score of run r on topic t, and :math:`a_{kt}` the weight of assessor k on it. Scores
     are combined, not grades: only for a measure that is linear in gains, such as DCG, uniform
     weights give the measure of mean gains. An assessor without labels in a topic is excluded there,
     and the other weights are scaled to sum to 1; `settings` reports the number of these cases.
@@ -214,10 +214,10 @@ def aware(
         is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
         if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
             invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
-            got = f"{invalid[0]:g}" if invalid.size else f"shape {weight.shape}"
+            value = f"{invalid[0]:g}" if invalid.size else f"shape {weight.shape}"
             raise PolicyError(
                 f"weights must be finite numbers >= 0 of shape {is_assessed.shape[:1]} (one per"
-                f" assessor) or {is_assessed.shape} (assessors, topics), got {got}"
+                f" assessor) or {is_assessed.shape} (assessors, topics), got {value}"
             )
     elif weights == "uniform":
         weight = np.ones(is_assessed.shape)

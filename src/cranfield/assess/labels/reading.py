@@ -151,9 +151,7 @@ def read_lines(
         if n_workers >= max(2, n_docs) and is_ambiguous:
             doc, worker = quote(frame["doc"][0]), quote(frame["worker"][0])
             roles = f"column 2 is read as documents ({doc} ...), column 3 as workers ({worker} ...)"
-            remedy = (
-                f"columns='{swapped}' to swap them, or columns='{fields}' to confirm this order"
-            )
+            remedy = f"columns='{swapped}' to swap them, or columns='{fields}' to confirm the order"
             warn(f"{source.name}: {roles}; use {remedy}")
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
@@ -311,12 +309,12 @@ def _unpivot(
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
-    surplus = [
+    extra_names = [
         names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
     ]
-    if surplus:
-        warn(f"{table.source}: columns not used: {list_some(map(quote, surplus), 12)}")
-    cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in surplus}
+    if extra_names:
+        warn(f"{table.source}: columns not used: {list_some(map(quote, extra_names), 12)}")
+    cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in extra_names}
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
@@ -372,7 +370,7 @@ class _Reader:
     grade_map: GradeMap | None
     scale: NDArray[np.int32] | None
     notes: list[str] = field(default_factory=list)
-    dropped: list[pl.DataFrame] = field(default_factory=list)  # labels without a grade
+    ungraded_labels: list[pl.DataFrame] = field(default_factory=list)
 
     def read(self, data: Any, schema: Schema, workers: Sequence[str] | None = None) -> Table:
         """Read a table of a schema from lines of text, a file or data in memory."""
@@ -429,9 +427,9 @@ class _Reader:
         if not is_judgments:
             return self.read(judgments, WORKER_JUDGMENTS)
         if self.columns is not None:
-            got = "judgments" if source is None else f"lines of judgments in {source.name}"
+            content = "judgments" if source is None else f"lines of judgments in {source.name}"
             raise PolicyError(
-                f"columns applies to labels with named columns, got {got}; remove columns"
+                f"columns applies to labels with named columns, got {content}; remove columns"
             )
         if self.repeats == "keep" and source is not None:
             reason = "repeats='keep' applies to tables, got judgments with one grade per document"
@@ -478,7 +476,7 @@ class _Reader:
                 reason = f"got {inflect(frame.height, 'label')} without a grade"
                 reason = f"expected labels with grades, {reason}; check the column of grades"
                 raise InputError(reason, source=table.source)
-            self.dropped.append(table.frame.filter(is_missing))
+            self.ungraded_labels.append(table.frame.filter(is_missing))
             table = table.gather((~is_missing).arg_true())
             notes.append(f"{inflect(int(is_missing.sum()), 'label')} without a grade excluded")
         if scale is not None:
@@ -544,8 +542,9 @@ def _make_labels(frame: pl.DataFrame, source: str, notes: Sequence[str], reader:
     topic_of[pair] = topic
     grades = np.unique(frame["grade"].to_numpy()) if reader.scale is None else reader.scale
     order = frame["order"]
-    dropped = pl.concat([frame.clear(), *reader.dropped], how="diagonal").unique(["topic", "doc"])
-    if n_unlabelled := dropped.join(frame, on=["topic", "doc"], how="anti").height:
+    ungraded_labels = pl.concat([frame.clear(), *reader.ungraded_labels], how="diagonal")
+    ungraded_pairs = ungraded_labels.unique(["topic", "doc"])
+    if n_unlabelled := ungraded_pairs.join(frame, on=["topic", "doc"], how="anti").height:
         notes = [*notes, f"{inflect(n_unlabelled, 'document')} without a label left"]
     return Labels(
         topics=tuple(topics["topic"]),

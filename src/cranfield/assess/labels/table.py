@@ -120,8 +120,8 @@ class Labels(Result):
     @cached_property
     def pairs(self) -> pl.DataFrame:
         """Topic and document of each pair."""
-        names = pl.Series(self.topics, dtype=pl.String)
-        return pl.DataFrame({"topic": names.gather(self.topic_of), "doc": self.docs})
+        topics = pl.Series(self.topics, dtype=pl.String)
+        return pl.DataFrame({"topic": topics.gather(self.topic_of), "doc": self.docs})
 
     @property
     def cell(self) -> Ints:
@@ -142,14 +142,12 @@ class Labels(Result):
         return csr_array(entries, shape=(len(self.docs), self.grades.size))
 
     def make_ratings(self) -> Floats:
-        """Return the grade that each worker gave to each pair; NaN without a label.
-
-        Shape (pairs, workers).
+        """Return the grade by each worker of each pair, NaN if missing; shape (pairs, workers).
 
         Raises
         ------
         PolicyError
-            If a worker labelled a pair twice, or the table would not fit into memory.
+            If a worker labelled a pair more than once, or the table would not fit into memory.
         """
         shape = (len(self.docs), len(self.workers))
         if self.n_repeats:
@@ -237,8 +235,8 @@ class LabelSummary(Result):
         """Return a line for each anomaly to check before labels are aggregated."""
         labels, per_pair, per_worker = self.labels, self.n_labels_per_pair, self.n_labels_per_worker
         n_grades, n_workers = labels.grades.size, len(labels.workers)
-        cells = labels.worker * n_grades + labels.level
-        is_used = np.bincount(cells, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
+        codes = labels.worker * n_grades + labels.level
+        is_used = np.bincount(codes, minlength=n_workers * n_grades).reshape(n_workers, -1) > 0
         is_single = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
         # Repeated labels by one worker do not count as labels by another worker.
         pair, worker = np.divmod(np.unique(labels.cell), n_workers)

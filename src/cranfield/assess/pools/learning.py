@@ -225,10 +225,10 @@ class PlainLossState(MethodState):
         return docs
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
-        for doc, relevant in zip(docs.tolist(), is_relevant.tolist(), strict=True):
+        for doc, is_hit in zip(docs.tolist(), is_relevant.tolist(), strict=True):
             topic = self.pool.topic[doc]
             losses = self._losses[topic][doc - self.pool.starts[topic]]
-            self._run_losses[topic] += losses * (-0.5 if relevant else 0.5)
+            self._run_losses[topic] += losses * (-0.5 if is_hit else 0.5)
 
 
 class MoveToFront(Method):
@@ -284,10 +284,10 @@ class QueueState(MethodState):
         return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
-        for doc, relevant in zip(docs.tolist(), is_relevant.tolist(), strict=True):
+        for doc, is_hit in zip(docs.tolist(), is_relevant.tolist(), strict=True):
             cell = self._source_cells[doc]
-            self._outcomes[doc] = 1 if relevant else -1
-            if not relevant:
+            self._outcomes[doc] = 1 if is_hit else -1
+            if not is_hit:
                 self._move_back(cell)
             elif self._penalties[cell]:
                 self._penalties[cell] = 0
@@ -351,7 +351,7 @@ class Bandit(Method):
 
 
 class BanditState(DocumentState):
-    """State of bandit methods: judged, relevant and remaining documents of each run."""
+    """State of bandit methods, with discounted counts of judged and relevant documents by run."""
 
     def __init__(self, method: Bandit, pool: Pool, seed: int) -> None:
         super().__init__(pool)
@@ -394,13 +394,13 @@ class BanditState(DocumentState):
         n_judged[cells] = self.method.rate * n_judged[cells] + 1
         n_relevant[cells] = self.method.rate * n_relevant[cells] + rewards
 
-    def draw_uniform(self, topics: Indices) -> Floats:
+    def draw_uniform_numbers(self, topics: Indices) -> Floats:
         """Draw a uniform random number from the stream of each topic."""
         return np.array([self.streams[topic].random() for topic in topics.tolist()])
 
     def draw_run(self, is_candidate: Bools, topics: Indices) -> Indices:
         """Draw a random run of each topic among the candidates."""
-        position = (self.draw_uniform(topics) * is_candidate.sum(axis=1)).astype(np.int64)
+        position = (self.draw_uniform_numbers(topics) * is_candidate.sum(axis=1)).astype(np.int64)
         return np.asarray((is_candidate.cumsum(axis=1) > position[:, None]).argmax(axis=1))
 
     def draw_run_values(self, topics: Indices) -> Floats:
@@ -446,7 +446,7 @@ class EpsilonGreedy(Bandit):
     def compute_values(self, state: BanditState, topics: Indices) -> Floats:
         # Divide twice, as the square of a small d underflows to 0.
         probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.n_steps[topics] + 1)
-        is_exploring = state.draw_uniform(topics) < probability
+        is_exploring = state.draw_uniform_numbers(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
         return np.where(
             is_exploring[:, None], state.draw_run_values(topics), state.compute_precision(topics)
@@ -511,5 +511,5 @@ class MaxMean(Bandit):
         return (1 + state.n_relevant[topics]) / (2 + state.n_judged[topics])
 
 
-_MAX_LOSS = np.finfo(np.float64).max  # Minimum loss of a topic without runs
+_MAX_LOSS = np.finfo(np.float64).max  # Stands for the minimum loss of a topic without runs
 _RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

@@ -50,8 +50,8 @@ class Order(Result):
     rel
         Lowest grade that counts as relevant.
     unjudged, batch
-        Treatment of unjudged documents, and number of documents of a topic that are judged before
-        the method learns from them.
+        Treatment of unjudged documents, and number of documents of a queue (of a topic, or of all
+        topics) that are judged before the method learns from them.
 
     Examples
     --------
@@ -202,7 +202,8 @@ def order(
     negative
         How to treat grades below 0: `judged` (default), as not relevant, or `unjudged`.
     batch
-        Number of documents of a topic that are judged before a method learns from them.
+        Number of documents of a topic, or of all topics for a method with one queue for all topics,
+        that are judged before a method learns from them.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import JudgingOptions, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.collection.shards import Sharding, judge_shards, make_sharding, random_shards
-from cranfield.evaluation.evaluation import Evaluation, note_unused, score
+from cranfield.evaluation.evaluation import Evaluation, note_unused_options, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.sessions import SessionGainMeasure
@@ -24,7 +24,7 @@ from cranfield.sessions.reading import read_sessions
 
 
 class SessionOptions(RankingOptions, total=False):
-    """Options of judging for sessions; `topics` and `depth` have other meanings for sessions."""
+    """Options of judging for sessions."""
 
     compat: Compat | None
 
@@ -51,7 +51,7 @@ _PARAMETERS = [p for signature in _SIGNATURES for p in signature.parameters.valu
 
 
 def add_options(options: type[Any]) -> Callable[[Function], Function]:
-    """Return a decorator that replaces `**options` in a signature by these options."""
+    """Return a decorator that replaces `**options` in a signature with these options."""
     parameters = [p for p in _PARAMETERS if p.name in options.__annotations__]
     return lambda function: replace_keywords(function, parameters)
 
@@ -156,7 +156,7 @@ def evaluate(
     else:
         sharding = make_sharding(shards, policies.pop("seed", None))
         [evaluation] = _score_shards(runs, qrels, parsed, [sharding], compat=compat, **policies)
-    return replace(evaluation, option_notes=note_unused(parsed, options))
+    return replace(evaluation, option_notes=note_unused_options(parsed, options))
 
 
 @add_options(ShardOptions)
@@ -261,8 +261,9 @@ def evaluate_sessions(
         How to concatenate lists, as for :func:`concatenate`. `ClickU` depends on clicks only; the
         cutoff of `sDCG` and `nsDCG` is a depth, too.
     policies
-        As for :func:`cranfield.judge`, such as `negative`, `unjudged`, `max_grade`, and `lengths`
-        (of documents, in characters), but not `exclude`, `grades` and `columns`.
+        As for :func:`cranfield.judge`: `ties`, `unjudged`, `negative`, `max_grade`, `lengths` (of
+        documents, in characters), `groups`, `intents`, `aspects`, `compat`, `jobs`, `backend`,
+        `progress`.
 
     Returns
     -------
@@ -305,4 +306,4 @@ def evaluate_sessions(
             judged_lists = judged if list_depth == depth else judge_lists(list_depth)
         scores |= score(judged_lists, group).scores
     scores = {measure.label: scores[measure.label] for measure in parsed}
-    return Evaluation(scores, judged, option_notes=note_unused(parsed, policies))
+    return Evaluation(scores, judged, option_notes=note_unused_options(parsed, policies))

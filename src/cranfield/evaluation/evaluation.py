@@ -114,7 +114,7 @@ def has_ties(
     return bool((first_ranks <= max(depths, default=0)).any())
 
 
-def count_tied(judged: JudgedRuns) -> Floats:
+def count_tied_documents(judged: JudgedRuns) -> Floats:
     """Return the number of tied documents of each run, on all topics and down to the depth."""
     cells, _, sizes = judged.tie_groups
     n_tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
@@ -140,7 +140,7 @@ def list_effects(
     n_others = np.maximum((effects_by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
     n_tied, n_retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
-    np.add.at(n_tied, run_index, count_tied(judged))
+    np.add.at(n_tied, run_index, count_tied_documents(judged))
     np.add.at(n_retrieved, run_index, judged.n_retrieved.sum(axis=0))
     largest_effects = [
         TieEffect(
@@ -241,10 +241,7 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
 def _compute_tie_effects(
     scores: Scores, measure: Measure, orders: Iterable[JudgedRuns], is_tied: Bools
 ) -> Floats:
-    """Return the difference between the largest and smallest overall values, by system.
-
-    Cells outside the mask `is_tied` keep their scores.
-    """
+    """Return the range of overall values by system; cells outside `is_tied` keep their scores."""
     return compute_effect_of_orders(
         orders,
         lambda order: np.where(is_tied, measure.score(order), scores.values),
@@ -282,21 +279,21 @@ def _describe_depth(judged: Scorable, measure: Measure) -> dict[str, int]:
         return {}
     depth = int(judged.n_retrieved.max(initial=0))
     is_unlimited = measure.last_rank is None and measure.info.range[1] == 1
-    if not (is_unlimited and is_scored_by_grades(measure) and _count_cut(judged, measure, depth)):
+    if not (is_unlimited and is_scored_by_grades(measure) and _count_cuts(judged, measure, depth)):
         return {}
     documents = judged.judgments.make_ideal_ranking(judged.judgments.grade.clip(0).astype(float))
     n_rows = documents.n_rows
-    changes: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "documents": documents,
         "n_retrieved": n_rows,
         "is_scored": n_rows >= 0,
     }
-    ideal = replace(judged, systems=("ideal",), ties=NO_TIES, views={}, **changes)
+    ideal = replace(judged, systems=("ideal",), ties=NO_TIES, views={}, **fields)
     has_effect = measure.values(ideal) > measure.values(ideal.top(depth)) + DEPTH_EFFECT
     return {"ranking depth": depth} if has_effect.any() else {}
 
 
-def _count_cut(judged: JudgedRuns, measure: Any, depth: int) -> int:
+def _count_cuts(judged: JudgedRuns, measure: Any, depth: int) -> int:
     """Count the topics with more relevant documents than their rankings, all of this depth."""
     has_more = judged.recall_base(find_lowest_relevant_grade(measure)) > depth
     return int((has_more & (judged.n_retrieved == depth)).all(axis=1).sum())
@@ -307,11 +304,11 @@ def _note_depth(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[st
     names: dict[tuple[int, int], list[str]] = {}
     for name, table in scores.items():
         if depth := table.settings.get("ranking depth"):
-            n_topics = _count_cut(judged, table.definition, depth)
+            n_topics = _count_cuts(judged, table.definition, depth)
             names.setdefault((depth, n_topics), []).append(name)
-    for (depth, n_topics), affected in names.items():
+    for (depth, n_topics), measures in names.items():
         yield (
-            f"rankings end at rank {depth:,}, which limits {format_names(affected, 'measure')} on"
+            f"rankings end at rank {depth:,}, which limits {format_names(measures, 'measure')} on"
             f" {n_topics} of {inflect(len(judged.topics), 'topic')}: these have more relevant"
             " documents"
         )
@@ -362,7 +359,7 @@ def _note_sessions(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator
             yield f"{format_names(names, 'measure')}: all systems have the same scores"
     last_lists = queries.where(queries.grade == queries.at(queries.get_lasts(queries.grade, 0)))
     first_rank = last_lists.get_firsts(last_lists.rank, 0)
-    n_several = int((first_rank > 1).sum())
+    n_rankings = int((first_rank > 1).sum())
     names_by_count: dict[int, list[str]] = {}
     for name, table in scores.items():
         measure = table.definition
@@ -372,7 +369,7 @@ def _note_sessions(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator
     for n_excluded, names in names_by_count.items():
         if n_excluded:
             yield (
-                f"{format_names(names, 'measure')}: in {n_excluded} of {n_several} concatenated"
+                f"{format_names(names, 'measure')}: in {n_excluded} of {n_rankings} concatenated"
                 " rankings of several lists, the cutoff excludes the list of the last query"
             )
 
@@ -673,12 +670,12 @@ def list_unused(measures: Iterable[Measure]) -> list[str]:
     needs = " ".join(
         f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measures
     )
-    unused = [name for name in SIDE_OPTIONS if name not in needs]
+    unused_options = [name for name in SIDE_OPTIONS if name not in needs]
     has_grades = any(measure.uses_highest_grade for measure in measures)
-    return unused if has_grades or "aspects" in needs else [*unused, "max_grade"]
+    return unused_options if has_grades or "aspects" in needs else [*unused_options, "max_grade"]
 
 
-def note_unused(measures: Iterable[Measure], options: Mapping[str, Any]) -> tuple[str, ...]:
+def note_unused_options(measures: Iterable[Measure], options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return notes on options of judging that are set, but used by none of the measures."""
     names = [name for name in list_unused(measures) if options.get(name) is not None]
     return tuple(f"{name} has no effect: no requested measure uses it" for name in names)

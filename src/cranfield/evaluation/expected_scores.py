@@ -101,7 +101,7 @@ class _Ties:
         sums = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
         return np.asarray(sums.reshape(n_systems, n_topics).T, dtype=np.float64)
 
-    def count_above(self, cell: Ints, rank: Ints, grade_index: int) -> Floats:
+    def count_documents_above(self, cell: Ints, rank: Ints, grade_index: int) -> Floats:
         """Count the documents of a grade above each rank of a cell."""
         rows = self.judged.documents
         has_grade = rows.grade == self.grades[grade_index]
@@ -109,7 +109,7 @@ class _Ties:
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
-    def score_empty(self) -> Floats:
+    def score_empty_ranking(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
         no_documents = np.empty((0, 1), dtype=np.int64)
         return self._score(no_documents, no_documents)
@@ -120,17 +120,17 @@ class _Ties:
         shape = (-1, self.grades.size, self.max_rank)
         rank, grade = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.max_rank)
         scores = self._score(rank[None], grade[None]).reshape(shape)
-        return scores - self.score_empty()[:, :, None]
+        return scores - self.score_empty_ranking()[:, :, None]
 
-    def score_adjacent(self, upper_index: int) -> Floats:
+    def score_adjacent_documents(self, upper_index: int) -> Floats:
         """Score rankings of two adjacent documents; shape (topics, grades, ranks) of the lower one.
 
         `upper_index` is the index of the grade of the upper document, which is not retrieved if the
         lower document has rank 1.
         """
         ranks = np.tile(np.arange(1, self.max_rank + 1), self.grades.size)
-        lower = np.repeat(self.grades, self.max_rank)
-        pair = np.stack([np.full_like(lower, self.grades[upper_index]), lower])
+        lower_grades = np.repeat(self.grades, self.max_rank)
+        pair = np.stack([np.full_like(lower_grades, self.grades[upper_index]), lower_grades])
         scores = self._score(np.stack([ranks - 1, ranks]), pair)
         return scores.reshape(-1, self.grades.size, self.max_rank)
 
@@ -193,7 +193,7 @@ def _compute_document_change(ties: _Ties) -> Floats:
 
 def _compute_pair_change(ties: _Ties) -> Floats:
     """Return the expected minus the actual score of pairs whose lower document is tied."""
-    gains, empty_score = ties.compute_gains(), ties.score_empty()[:, :, None]
+    gains, empty_score = ties.compute_gains(), ties.score_empty_ranking()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
     topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
     doc_topic = ties.find_topics(ties.doc_cell)
@@ -201,7 +201,7 @@ def _compute_pair_change(ties: _Ties) -> Floats:
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
         shifted = np.concatenate([np.zeros_like(gains[:, :1, :1]), gains[:, [upper], :-1]], axis=2)
-        interaction = ties.score_adjacent(upper) - empty_score - gains - shifted
+        interaction = ties.score_adjacent_documents(upper) - empty_score - gains - shifted
         if not interaction.any():
             continue
         # Sums over the ranks of each group, and sums weighted by rank.
@@ -215,10 +215,10 @@ def _compute_pair_change(ties: _Ties) -> Floats:
         n_upper[ties.group[ties.grade == upper]] = ties.n_docs[ties.grade == upper]
         n_others = n_upper[ties.group] - (ties.grade == upper)
         within_group = n_others / np.maximum(size - 1, 1) * (weighted_sums - first * group_sums)
-        above_group = ties.count_above(cell, first, upper) * group_sums
+        above_group = ties.count_documents_above(cell, first, upper) * group_sums
         expected = ties.n_docs / size * (above_group + within_group)
         actual = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
-        actual = actual * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
+        actual = actual * ties.count_documents_above(ties.doc_cell, ties.doc_rank, upper)
         change += ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
     return change
 
@@ -241,10 +241,10 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
 
     gains = ties.compute_gains()
     pair_scores = np.stack(
-        [ties.score_adjacent(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
+        [ties.score_adjacent_documents(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
     )
     survival = np.ones(pair_scores.shape)
-    added_gain = pair_scores - ties.score_empty() - gains[:, :, 0]
+    added_gain = pair_scores - ties.score_empty_ranking() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
     # The gain of stopping at a rank follows from the grade with the highest stopping probability.
@@ -271,7 +271,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     rank = first[groups] + offset
     stop_gains = stop_gain[ties.find_topics(cell[groups]), rank - 1]
     expected_gains = stop_gains * reach[groups] * stop_probabilities
-    expected = ties.score_empty() + ties.sum_by_cell(cell[groups], expected_gains)
+    expected = ties.score_empty_ranking() + ties.sum_by_cell(cell[groups], expected_gains)
     has_ties = ties.sum_by_cell(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(has_ties, expected, actual)
 

@@ -19,7 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
-from cranfield.evaluation.evaluation import describe_effect_of_orders, note_unused
+from cranfield.evaluation.evaluation import describe_effect_of_orders, note_unused_options
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
@@ -64,10 +64,7 @@ class ProbableRuns:
         )
 
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
-        """Condense the rankings and cut them off, as a measure requires.
-
-        Return the measure for condensed rankings, their documents, and the probability row of each.
-        """
+        """Condense and cut off rankings; return measure, documents and probability row of each."""
         rows = measure.cut_off(self.judged).documents
         return measure(judged_only=False), rows, self.probability_rows[rows.judgment]
 
@@ -82,11 +79,11 @@ def compute_exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | Non
     if uncondensed.name in STOP_MEASURES:
         return _compute_stop_moments(runs, measure)
     grades = runs.probabilities.grades
-    lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
+    lowest_grade, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
     is_ratio = uncondensed.name in RATIO_MEASURES
     if uncondensed.name in BINARY_RATIO_MEASURES and grades.size == 2:
         # Documents of the lowest grade must not add to the score.
-        is_ratio = not _score_on_topic(uncondensed, runs.judged, rank, lowest, grades).any()
+        is_ratio = not _score_on_topic(uncondensed, runs.judged, rank, lowest_grade, grades).any()
     return _compute_ratio_moments(runs, measure) if is_ratio else None
 
 
@@ -226,8 +223,8 @@ def _compute_ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
         is_precision = measure.name == "AP"
         sums = _compute_joint_moments(relevance[judged_rows][order], ordered_gains, is_precision)
         while len(inverse_divisors) < sums.shape[2]:
-            relevant = np.repeat(grade, len(inverse_divisors))
-            score = _score_on_topic(measure, judged, rank[:, :1], grade[None], relevant)[0]
+            grades = np.repeat(grade, len(inverse_divisors))
+            score = _score_on_topic(measure, judged, rank[:, :1], grade[None], grades)[0]
             inverse_divisors.append(score / gains[0])
         inverse = np.array(inverse_divisors[: sums.shape[2]])
         mean[topic], second_moment[topic] = sums[0] @ inverse, sums[1] @ inverse**2
@@ -242,24 +239,24 @@ def _compute_joint_moments(probability: Floats, gain: Floats, is_precision: bool
     """
     n_systems, n_documents = probability.shape
     # By Bernstein's inequality, P(R > max_relevant) < 1e-18.
-    expected, variance = probability[:1].sum(), (probability[:1] * (1 - probability[:1])).sum()
-    max_relevant = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
+    mean, variance = probability[:1].sum(), (probability[:1] * (1 - probability[:1])).sum()
+    max_relevant = min(n_documents, int(mean + 14 + np.sqrt(191 + 83 * variance)))
     # For b relevant documents so far: P(b), E[S; b] and E[S^2; b].
     p, s, s2 = np.zeros((3, n_systems, max_relevant + 1))
     p[:, 0] = 1.0
     for k in range(n_documents):
-        below, above = slice(0, min(k + 1, max_relevant)), slice(1, min(k + 1, max_relevant) + 1)
-        relevant, added = probability[:, [k]], gain[:, [k]]
+        b, next_b = slice(0, min(k + 1, max_relevant)), slice(1, min(k + 1, max_relevant) + 1)
+        relevance, gain_k = probability[:, [k]], gain[:, [k]]
         if is_precision:
-            added = added * np.arange(1.0, above.stop)
+            gain_k = gain_k * np.arange(1.0, next_b.stop)
         hits = [
-            relevant * p[:, below],
-            relevant * (s[:, below] + added * p[:, below]),
-            relevant * (s2[:, below] + added * (2 * s[:, below] + added * p[:, below])),
+            relevance * p[:, b],
+            relevance * (s[:, b] + gain_k * p[:, b]),
+            relevance * (s2[:, b] + gain_k * (2 * s[:, b] + gain_k * p[:, b])),
         ]
         for moment, hit in zip((p, s, s2), hits, strict=True):
-            moment[:] *= 1 - relevant
-            moment[:, above] += hit
+            moment[:] *= 1 - relevance
+            moment[:, next_b] += hit
     return np.stack([s, s2])
 
 
@@ -395,11 +392,11 @@ def evaluate_probabilities(
     """
     check_keywords(evaluate_probabilities, options, judge)
     check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
-    unsupported = [name for name in _UNSUPPORTED_OPTIONS if options.get(name) is not None]
+    invalid_names = [name for name in _UNSUPPORTED_OPTIONS if options.get(name) is not None]
     if options.get("ties") == "expected":
-        unsupported.append("ties='expected'")
-    if unsupported:
-        raise PolicyError(f"{unsupported[0]} cannot be combined with probabilities of relevance")
+        invalid_names.append("ties='expected'")
+    if invalid_names:
+        raise PolicyError(f"{invalid_names[0]} cannot be combined with probabilities of relevance")
     parsed = parse_measures(measures, compat=options.get("compat"))
     for measure in parsed:
         if (kind := measure.info.aggregate) != "mean":
@@ -410,9 +407,9 @@ def evaluate_probabilities(
     distribution = read_probabilities(probabilities)
     highest_grades = np.full(len(distribution), distribution.grades[-1])
     judged = judge(runs, distribution.to_qrels(highest_grades), **options)
-    probable = ProbableRuns(judged, distribution)
+    probable_runs = ProbableRuns(judged, distribution)
     scores, variances, frames, sampled_names = {}, {}, [], []
-    moments = _compute_moments(probable, parsed, draws, seed)
+    moments = _compute_moments(probable_runs, parsed, draws, seed)
     for measure, (*values, n_draws) in zip(parsed, moments, strict=True):
         name = measure.label
         expected, variance = (np.where(judged.is_scored, moment, np.nan) for moment in values)
@@ -441,8 +438,8 @@ def evaluate_probabilities(
             columns |= compute_mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_note_ties(probable, parsed, draws, seed)]
-    notes += [*_note_assumptions(probable, parsed), *note_unused(parsed, options)]
+    notes = [*judged.coverage.notes, *_note_ties(probable_runs, parsed, draws, seed)]
+    notes += [*_note_assumptions(probable_runs, parsed), *note_unused_options(parsed, options)]
     if sampled_names:
         names = list_some(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")

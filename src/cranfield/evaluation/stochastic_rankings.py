@@ -1,8 +1,8 @@
 """Fairness over several rankings: expected exposure, and equity of attention.
 
 Both compare the exposure of each document, aggregated over rankings, with its relevance. Documents
-must therefore be identified across rankings. Judged runs identify only groups of documents, so each
-document becomes a group of its own.
+must therefore be identified across rankings. Judged runs identify only groups of documents, so with
+`by='document'` each document becomes a group of its own.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def expected_exposure(
 ) -> dict[str, Scores]:
     r"""Score stochastic rankings by expected exposure, from several rankings of each system.
 
-    The exposure of a document is a mean over the rankings of a system for a topic, with 0 where the
-    document is not retrieved; EEL, EED and EER are computed from these means:
+    The exposure of a document (or group, with `by='group'`) is a mean over the rankings of a system
+    for a topic, with 0 where it is not retrieved; EEL, EED and EER are computed from these means:
 
     .. math:: EE\text{-}L = \sum_d (\bar\varepsilon_d - \varepsilon^*_d)^2, \quad
         EE\text{-}D = \sum_d \bar\varepsilon_d^2, \quad

@@ -14,7 +14,7 @@ from cranfield.base.text import list_some
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import (
     Evaluation,
-    count_tied,
+    count_tied_documents,
     has_tie_bounds,
     is_scored_by_grades,
     order_ties,
@@ -111,7 +111,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
         raise PolicyError(f"ties require an evaluation of runs on all documents, got {kind}")
     judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
-    tied_proportion = count_tied(judged) / judged.n_retrieved.sum(axis=0).clip(1)
+    tied_proportion = count_tied_documents(judged) / judged.n_retrieved.sum(axis=0).clip(1)
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied_proportion}
     if by_topic:
         n_topics, n_systems = judged.shape
@@ -156,8 +156,8 @@ def _compute_range(
         return {}
     score_range = {}
     if has_tie_bounds(measure):
-        extremes = np.stack([measure.score(order) for order in orders])
-        score_range["lowest"], score_range["highest"] = extremes.min(axis=0), extremes.max(axis=0)
+        arrays = np.stack([measure.score(order) for order in orders])
+        score_range["lowest"], score_range["highest"] = arrays.min(axis=0), arrays.max(axis=0)
     if measure.info.expectation:
         score_range["expected"] = compute_expected_scores(measure, judged)
     return {key: np.where(judged.is_scored, values, np.nan) for key, values in score_range.items()}

@@ -86,7 +86,7 @@ def test_over_all_topics(form: str, evaluation: cf.Evaluation, tmp_path: Path) -
 
 def test_trec_format_has_no_scores_by_topic_of_geometric_means(tmp_path: Path) -> None:
     evaluation = cf.evaluate({"x": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, ["GMAP"])
-    with pytest.raises(InputError, match="except of measures such as gm_map in format trec"):
+    with pytest.raises(InputError, match="except for measures such as gm_map in format trec"):
         cf.read_scores(written(evaluation, "trec", True, tmp_path))
     assert cf.read_scores(written(evaluation, "ir_measures", True, tmp_path)).topics == ("q",)
 

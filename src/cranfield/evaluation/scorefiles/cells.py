@@ -51,10 +51,10 @@ def convert_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
     """Read labels of topics, systems, measures or shards; raise an error for an empty label."""
-    labels, invalid = LABEL.convert_column(kind, cells)
-    if invalid is not None:
-        line = None if lines is None else lines[invalid]
-        raise InputError(LABEL.describe_invalid(kind, cells[invalid]), line=line)
+    labels, invalid_row = LABEL.convert_column(kind, cells)
+    if invalid_row is not None:
+        line = None if lines is None else lines[invalid_row]
+        raise InputError(LABEL.describe_invalid(kind, cells[invalid_row]), line=line)
     return labels
 
 
@@ -290,7 +290,7 @@ def complete_part(
     if frame.is_empty():
         raise InputError(
             "expected scores by topic, got none; trec_eval prints them with -q, ir_measures with"
-            " --by_query, cranfield evaluate with --by-topic, except of measures such as gm_map in"
+            " --by_query, cranfield evaluate with --by-topic, except for measures such as gm_map in"
             " format trec"
         )
     if frame["score"].is_null().all() and frame["problem"].is_null().all():
@@ -330,13 +330,13 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
             # A part without names of measures has the scores of one unnamed measure.
             names = part.list_labels("measure")
             measure_names.append(choose_measure(names, measure) if names else None)
-    _check_compatible(parts, measure_names, measure)
+    _check_compatible_parts(parts, measure_names, measure)
     frames = [
         part.frame.filter(pl.col("measure").eq_missing(name))
         for part, name in zip(parts, measure_names, strict=True)
     ]
     for part, frame in zip(parts, frames, strict=True):
-        _refuse_invalid(frame, part)
+        _refuse_invalid_scores(frame, part)
     frame = pl.concat(frames)
     topics, topic_codes = number_values(frame["topic"])
     shards, shard_codes = number_values(frame["shard"])
@@ -379,19 +379,19 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     return scores.with_direction(directions.pop()) if directions else scores
 
 
-def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
+def _refuse_invalid_scores(frame: pl.DataFrame, part: ScorePart) -> None:
     """Raise an error for the first invalid score, or second score of a system and topic."""
     is_first = pl.struct("topic", "system", "shard").is_first_distinct()
     frame = frame.with_columns(is_first=is_first)
-    invalid = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
-    for row in invalid[:1].iter_rows(named=True):
-        in_shard = "" if row["shard"] is None else f" in {part.axis} {quote(row['shard'])}"
-        repeat = f"system {quote(row['system'])} has two scores{in_shard}{part.repeat_advice}"
+    invalid_rows = frame.filter(~pl.col("is_first") | pl.col("problem").is_not_null())
+    for row in invalid_rows[:1].iter_rows(named=True):
+        scope = "" if row["shard"] is None else f" in {part.axis} {quote(row['shard'])}"
+        repeat = f"system {quote(row['system'])} has two scores{scope}{part.repeat_advice}"
         reason = row["problem"] if row["is_first"] else repeat
         raise InputError(reason, source=part.source, line=row["line"], topic=row["topic"])
 
 
-def _check_compatible(
+def _check_compatible_parts(
     parts: Sequence[ScorePart], measure_names: Sequence[str | None], measure: str | None
 ) -> None:
     """Check that parts have the same axes and measure, and no system in common."""

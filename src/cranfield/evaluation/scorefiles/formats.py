@@ -64,9 +64,9 @@ _NTCIREVAL_COMMENT = r"^\S+ # ?\w+="
 def split_cells(lines: Sequence[str] | pl.Series) -> pl.Series:
     """Split lines into 3 or 4 cells at tabs, or else into cells at any whitespace."""
     line = pl.col("line").str.replace(_NTCIREVAL, "$1\t$2\t$3")
-    by_tab = line.str.split("\t").list.eval(pl.element().str.strip_chars())
-    by_blank = line.str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
-    cells = pl.when(by_tab.list.len().is_in([3, 4])).then(by_tab).otherwise(by_blank)
+    tab_cells = line.str.split("\t").list.eval(pl.element().str.strip_chars())
+    blank_cells = line.str.strip_chars().str.replace_all(r"\s+", " ").str.split(" ")
+    cells = pl.when(tab_cells.list.len().is_in([3, 4])).then(tab_cells).otherwise(blank_cells)
     return pl.DataFrame({"line": lines}).select(cells).to_series()
 
 
@@ -299,7 +299,7 @@ def read_table(table: ScoreTable) -> ScorePart:
         if "topic" not in roles:
             score_columns = sorted([*score_columns, roles.pop("score")])
     if "score" in roles:
-        _check_requested(table, roles, score_columns)
+        _check_requested_measures(table, roles, score_columns)
         table.columns.check_unused(SCORES, [*roles.values(), *directions])
     else:
         score_columns = _remove_text_columns(table, score_columns)
@@ -361,16 +361,16 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
             continue
         cells = table.get_cells(k)
         values = [meanings.get(str(cell).strip().casefold().removesuffix(".0")) for cell in cells]
-        unknown = [
+        unknown_rows = [
             row for row, cell in enumerate(cells) if values[row] is None and not is_missing(cell)
         ]
-        if not unknown and any(value is not None for value in values):
+        if not unknown_rows and any(value is not None for value in values):
             columns[k] = values
-        elif unknown and meanings is not _DIRECTIONS:
-            line = None if table.columns.lines is None else table.columns.lines[unknown[0]]
-            value = quote(cells[unknown[0]])
+        elif unknown_rows and meanings is not _DIRECTIONS:
+            line = None if table.columns.lines is None else table.columns.lines[unknown_rows[0]]
+            value = quote(cells[unknown_rows[0]])
             raise InputError(f"column {quote(name)} must be true or false, got {value}", line=line)
-        elif unknown and "score" in roles and len({*map(str, cells)}) == 1:
+        elif unknown_rows and "score" in roles and len({*map(str, cells)}) == 1:
             # Other unused columns are reported only if they have several values.
             warn(
                 f"{table.source.name}: column {quote(name)} is not used, as {quote(cells[0])} is"
@@ -443,7 +443,7 @@ _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
 """Pattern of the beginning of texts that resemble numbers."""
 
 
-def _check_requested(
+def _check_requested_measures(
     table: ScoreTable, roles: Mapping[str, int], other_columns: Sequence[int]
 ) -> None:
     """Refuse a requested measure that has a column beside the column of scores."""
@@ -464,7 +464,7 @@ def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[in
     unused_columns = [*text_columns, *id_columns]
     is_in_cells = any(name in cell for cell in nested.values() for name in table.source.requested)
     if nested and (is_in_cells or len(unused_columns) == len(score_columns)):
-        refuse_nested(nested)
+        refuse_nested_values(nested)
     if 0 < len(unused_columns) < len(score_columns):
         used_columns = {*range(len(table.names))}.difference(unused_columns)
         table.columns.refuse_decisive(SCORES, used_columns)
@@ -487,7 +487,7 @@ def _has_ids(table: ScoreTable, k: int) -> bool:
     return bool(_ID_NAME.fullmatch(table.names[k]) and not n_texts and (numbers % 1 == 0).all())
 
 
-def refuse_nested(values: Mapping[Any, Any]) -> NoReturn:
+def refuse_nested_values(values: Mapping[Any, Any]) -> NoReturn:
     raise InputError(
         f"expected scores, got nested values: {describe_structure(values)}; write a table with"
         " columns topic, system and score"
@@ -631,8 +631,8 @@ def _make_frame(
     if not is_long and repeats.height:
         reason = "expected one row for each topic, got two"
         raise InputError(reason, line=repeats["line"][0], topic=repeats["topic"][0])
-    by_row = pl.concat(frame.with_row_index("row") for frame in frames)
-    return by_row.sort("row", maintain_order=True).drop("row")
+    rows = pl.concat(frame.with_row_index("row") for frame in frames)
+    return rows.sort("row", maintain_order=True).drop("row")
 
 
 _TOPIC_ID = re.compile(r"(q|qid|query|topic)?[\W_]?\d+", re.IGNORECASE)

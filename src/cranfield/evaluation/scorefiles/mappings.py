@@ -23,7 +23,7 @@ from cranfield.evaluation.scorefiles.cells import (
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
     read_table,
-    refuse_nested,
+    refuse_nested_values,
     warn_if_transposed,
     warn_of_systems,
 )
@@ -67,8 +67,8 @@ def read_json(text: str, source: ScoreSource, *, is_jsonl: bool) -> ScorePart:
 def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     """Read {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
-    Also {topic: {measure: score}} of one system (pytrec_eval), {system: {measure: {topic: score}}}
-    (ranx), the output of `cranfield evaluate --format json`, and {column name: values}.
+    Or read {topic: {measure: score}} of one system (pytrec_eval), {column name: values}, {system:
+    {measure: {topic: score}}} (ranx), a response of rank_eval, or JSON of `cranfield evaluate`.
     """
     if not data:
         raise InputError("expected at least one system, got none")
@@ -113,7 +113,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     texts = [value for value in data.values() if isinstance(value, str)]
     has_texts = any(parse_number(text) is None for text in texts)
     if nested_values or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
-        refuse_nested(nested_values or data)
+        refuse_nested_values(nested_values or data)
     systems = _arrange_by_system(data, source)
     topic_names = _list_keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     warn_if_transposed(source, [*map(str, systems)], topic_names)

@@ -83,8 +83,8 @@ def read_scores(
     Raises
     ------
     InputError
-        For a score that is not a finite number, a line with the wrong number of cells, two scores
-        for one topic and system, or no scores. The message has the file and the line.
+        With file and line, for a score that is not finite, a line with the wrong number of cells,
+        two scores for one topic and system, no scores, or an unknown or ambiguous measure.
     PolicyError
         For an unknown format or scale, or a direction that contradicts the definition of the
         measure.
@@ -139,8 +139,8 @@ def read_scores_by_measure(
         names = [name for part in parts for name in part.list_labels("measure")]
     scores_by_measure = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
     if not names:
-        joined = join_parts(parts, None)
-        scores_by_measure = {joined.measure: joined}
+        scores = join_parts(parts, None)
+        scores_by_measure = {scores.measure: scores}
     return set_directions(scores_by_measure, lower_is_better)
 
 
@@ -153,8 +153,8 @@ def set_directions(
     directed_scores = dict(scores_by_measure)
     for name in lower_is_better:
         if list(directed_scores) == [""]:
-            got = "scores of an unnamed measure; name the measure"
-            raise PolicyError(f"expected scores of {quote(name)}, got {got}")
+            reason = f"expected scores of {quote(name)}, got scores of an unnamed measure"
+            raise PolicyError(f"{reason}; name the measure")
         if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"

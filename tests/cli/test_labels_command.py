@@ -44,7 +44,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     for line in (
         "8 labels of 4 pairs of 2 topics by 3 workers, grades 0, 1, 2",
         "labels per pair: 1 to 3, median 2; labels per worker: 2 to 3, median 3",
-        "1 of 4 pairs: one label",
+        "pairs with one label: 1 of 4",
         "majority of 4 pairs, 1 tie (high)",
         "note: a tied pair gets the highest tied grade (setting tie: high); --table judgments",
         "quality: weight of the labels of the worker; agreement: proportion of labels that equal",
@@ -74,7 +74,7 @@ def test_notes_of_every_format(labelled: Path) -> None:
     excluded = "1 label without a grade excluded"
     no_interval = "no confidence interval for one topic: at least two are required"
     data = json.loads(cranfield(labelled, *command, "-f", "json")[0])
-    assert {excluded, no_interval, "1 of 2 pairs: one label"} < {*data["notes"]}
+    assert {excluded, no_interval, "pairs with one label: 1 of 2"} < {*data["notes"]}
     for table, expected in (("workers", [excluded]), ("agreement", [excluded, no_interval])):
         out, err = cranfield(labelled, *command, "--table", table)
         assert [note for note in (excluded, no_interval) if f"note: {note}" in out] == expected

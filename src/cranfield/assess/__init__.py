@@ -1,4 +1,4 @@
-"""Where judgments come from: pools, samples, crowds and LLM judges."""
+"""Judgments: pools, samples, crowds and LLM judges."""
 
 import lazy_loader
 

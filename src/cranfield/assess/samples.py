@@ -234,9 +234,9 @@ class Sample(Result):
             topic = self.pool.topics[self.pool.topic[unjudged_docs[0]]]
             doc = quote(self.pool.docs[int(unjudged_docs[0])])
             raise PolicyError(
-                f"{inflect(unjudged_docs.size, 'sampled document')} not judged (topic"
-                f" {quote(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
-                " not relevant"
+                "expected judgments of all sampled documents, got none of"
+                f" {inflect(unjudged_docs.size, 'document')} (topic {quote(topic)}, document {doc})"
+                "; use unjudged='nonrelevant' to count them as not relevant"
             )
         return np.where(self.is_drawn, np.maximum(grades, 0), UNSAMPLED_GRADE).astype(np.int32)
 

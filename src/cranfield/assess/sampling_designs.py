@@ -299,19 +299,19 @@ def allocation(sizes: Any, spreads: Any, n_labels: int, *, min_labels: int = 2) 
     weight = size * spread
     if not weight.any():
         weight = size
-    exact_counts = _distribute(weight, low, size, n_labels)
+    exact_counts = _distribute_total(weight, low, size, n_labels)
     counts = np.floor(exact_counts + 1e-9)
     order = np.lexsort((counts - exact_counts, counts >= size))
     counts[order[: int(n_labels - counts.sum())]] += 1
     return counts.astype(np.int64)
 
 
-def _distribute(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:
+def _distribute_total(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:
     """Return numbers proportional to weights, within bounds, that sum to the total."""
     # If all strata with positive weight are full, the remainder is distributed by size.
     limit = np.where(weight > 0, high, low)
     if limit.sum() < total:
-        return _distribute(np.where(weight > 0, 0.0, high), limit, high, total)
+        return _distribute_total(np.where(weight > 0, 0.0, high), limit, high, total)
     # The sum increases with the factor of the weights, so bisection determines the factor.
     lower, upper = 0.0, float((high[weight > 0] / weight[weight > 0]).max())
     for _ in range(200):

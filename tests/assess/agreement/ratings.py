@@ -22,7 +22,7 @@ KRIPPENDORFF = np.array(
 
 def many_assessors(ratings: Any, *, topics: Any = None) -> Tables:
     """Ratings have shape (units, assessors); the tables have shape (topics, ...)."""
-    _, tables = read_ratings(np.asarray(ratings, float), axis=1, topics=topics).count_all()
+    _, tables = read_ratings(np.asarray(ratings, float), axis=1, topics=topics).count_labels()
     return Tables(tables.grades, tables.pairs[:, 0], tables.units[:, 0], tables.proportions[:, 0])
 
 

@@ -46,34 +46,34 @@ class Tables:
 
     def sum_weighted(self, weights: Floats) -> Tables:
         """Compute weighted sums over topics, for weights of shape (..., topics)."""
-        return self._map(lambda values: np.tensordot(weights, values, axes=1))
+        return self._map_counts(lambda values: np.tensordot(weights, values, axes=1))
 
     def sum_other_topics(self) -> Tables:
         """Sum over the other topics, for each topic; shape (topics, ...)."""
-        return self._map(lambda values: values.sum(axis=0) - values)
+        return self._map_counts(lambda values: values.sum(axis=0) - values)
 
     def sum_topics(self) -> Tables:
         """Sum over topics, the first axis."""
-        return self._map(lambda values: values.sum(axis=0))
+        return self._map_counts(lambda values: values.sum(axis=0))
 
     def binarize(self, rel: float) -> Tables:
         """Return tables of binary grades: 1 for grades of at least `rel`, else 0."""
         is_relevant = self.grades >= rel
         indicator = np.stack([~is_relevant, is_relevant]).astype(np.float64)
 
-        def merge(counts: Floats) -> Floats:
+        def merge_grades(counts: Floats) -> Floats:
             """Merge the rows and columns of grades with the same binary grade."""
             return indicator @ counts @ indicator.T
 
         return Tables(
             grades=np.array([0.0, 1.0]),
-            pairs=merge(self.pairs),
-            units=merge(self.units),
+            pairs=merge_grades(self.pairs),
+            units=merge_grades(self.units),
             proportions=self.proportions @ indicator.T,
-            joint=None if self.joint is None else merge(self.joint),
+            joint=None if self.joint is None else merge_grades(self.joint),
         )
 
-    def _map(self, function: Callable[[Floats], Floats]) -> Tables:
+    def _map_counts(self, function: Callable[[Floats], Floats]) -> Tables:
         pairs, units, proportions = map(function, (self.pairs, self.units, self.proportions))
         joint = None if self.joint is None else function(self.joint)
         return Tables(self.grades, pairs, units, proportions, joint)
@@ -98,7 +98,7 @@ class Ratings:
     level: Ints  # Index of the grade of each label in `scale`
     notes: tuple[str, ...] = ()
 
-    def count_all(self) -> tuple[list[tuple[str, ...]], Tables]:
+    def count_labels(self) -> tuple[list[tuple[str, ...]], Tables]:
         """Count the labels of all assessors jointly; shape (topics, 1, ...)."""
         n_topics, n_grades = len(self.topics), self.scale.size
         sizes = {"topic": n_topics, "grade": n_grades, "other grade": n_grades}

@@ -441,7 +441,7 @@ def agreement_of(
         raise CranfieldError("expected at least two assessors, got one")
     is_pairwise = pairs or reference is not None
     coefficients = parse_coefficients(measures, rel, is_pairwise or len(ratings.assessors) == 2)
-    comparisons, tables = ratings.count_pairs(reference) if is_pairwise else ratings.count_all()
+    comparisons, tables = ratings.count_pairs(reference) if is_pairwise else ratings.count_labels()
 
     def compute_values(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in coefficients], axis=-1)

@@ -286,10 +286,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
 
     Raises
     ------
-    InputError
-        For an answer to an unknown prompt, repeated prompts, and unreadable input.
-    PolicyError
-        For an invalid rule.
+    InputError, PolicyError
+        For an answer to an unknown prompt, repeated prompts, unreadable input, and an invalid rule.
 
     Examples
     --------

@@ -175,14 +175,14 @@ class Decisions(TableResult):
             subject = f"{quantity} of {measure}" if measure else str(quantity)
             condition = f"{group['comparison'][0]} {group['tolerance'][0]:g}"
             if group.height <= MAX_SENTENCES:
-                sentences += [self._describe(row, subject, condition) for row in group.to_dicts()]
+                sentences += [self._format_row(row, subject, condition) for row in group.to_dicts()]
                 continue
             judges = {name: group.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
             counts = [f"{k} for {format_names(v, 'judge')}" for k, v in judges.items() if v]
             sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
 
-    def _describe(self, row: Mapping[str, Any], subject: str, condition: str) -> str:
+    def _format_row(self, row: Mapping[str, Any], subject: str, condition: str) -> str:
         system = f", system {row['system']}" if row["system"] else ""
         subject += f"{system}, judge {row['judge']}"
         if row["estimate"] is None:

@@ -249,7 +249,7 @@ class Consensus(Result):
         is_best = _mask_most_likely(self.evidence[labels.pair] - own_evidence[cell])
         agreement_without = is_best[np.arange(len(labels)), labels.level] / is_best.sum(axis=1)
 
-        def average(values: Any, mask: Bools) -> Floats:
+        def average_labels(values: Any, mask: Bools) -> Floats:
             workers = labels.worker[mask]
             sums = np.bincount(workers, weights=values[mask], minlength=n_workers)
             return compute_proportions(sums, np.bincount(workers, minlength=n_workers))
@@ -258,8 +258,8 @@ class Consensus(Result):
             "worker": pl.Series(labels.workers, dtype=pl.String),
             "labels": np.bincount(labels.worker, minlength=n_workers),
             "quality": self.quality,
-            "agreement": average(is_equal, is_decided),
-            "without": average(agreement_without, has_others),
+            "agreement": average_labels(is_equal, is_decided),
+            "without": average_labels(agreement_without, has_others),
         }
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -532,13 +532,13 @@ class LeadRule:
         pair = labels.pair[rows]
         starts = np.searchsorted(pair, np.arange(len(labels.docs)))
 
-        def accumulate(values: Floats) -> Floats:
+        def accumulate_values(values: Floats) -> Floats:
             sums = np.cumsum(values, axis=0)
             sums_before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[starts]
             return np.asarray(sums - sums_before[pair])
 
         votes = encode_one_hot(labels, weight[labels.worker])[rows]
-        is_stopped = self.stops(accumulate(votes), accumulate(votes.sum(axis=1) ** 2))
+        is_stopped = self.stops(accumulate_values(votes), accumulate_values(votes.sum(axis=1) ** 2))
         ends = np.full(starts.size, rows.size)
         np.minimum.at(ends, pair[is_stopped], np.flatnonzero(is_stopped))
         is_used = np.zeros(rows.size, dtype=bool)

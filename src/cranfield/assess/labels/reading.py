@@ -285,7 +285,7 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     return None, np.sort(np.array(levels, dtype=np.int32))
 
 
-def _unpivot(
+def _unpivot_workers(
     table: Columns, schema: Schema, workers: Sequence[str], has_docs: bool
 ) -> tuple[Columns, list[str]]:
     """Convert columns of workers to a row for each label; also return notes."""
@@ -407,7 +407,7 @@ class _Reader:
             table = read_columns(data, schema)
         if workers is not None:
             has_docs = "doc" in own_names or bool(DOC.find_in(table.names))
-            table, notes = _unpivot(table, schema, workers, has_docs)
+            table, notes = _unpivot_workers(table, schema, workers, has_docs)
             self.notes.extend(notes)
         labels = table.make_table(schema, own_names)
         if self.repeats == "last":
@@ -527,7 +527,7 @@ def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) ->
 
 
 def _make_labels(frame: pl.DataFrame, source: str, notes: Sequence[str], reader: _Reader) -> Labels:
-    def encode(*names: str) -> tuple[pl.DataFrame, Any]:
+    def encode_values(*names: str) -> tuple[pl.DataFrame, Any]:
         """Return the distinct values in order of appearance, and their index for each row."""
         values = frame.select(names).unique(maintain_order=True)
         codes = frame.select(names).join(
@@ -535,9 +535,9 @@ def _make_labels(frame: pl.DataFrame, source: str, notes: Sequence[str], reader:
         )
         return values, codes["code"].cast(pl.Int64).to_numpy().copy()
 
-    topics, topic = encode("topic")
-    workers, worker = encode("worker")
-    pairs, pair = encode("topic", "doc")
+    topics, topic = encode_values("topic")
+    workers, worker = encode_values("worker")
+    pairs, pair = encode_values("topic", "doc")
     topic_of = np.empty(pairs.height, dtype=np.int32)
     topic_of[pair] = topic
     grades = np.unique(frame["grade"].to_numpy()) if reader.scale is None else reader.scale

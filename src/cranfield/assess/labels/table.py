@@ -36,7 +36,7 @@ def check_size(sizes: Mapping[str, int], limit: int = MAX_ENTRIES, remedy: str =
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labels(Result):
-    """Labels of workers, crowds or machines; returned by :func:`read_labels`.
+    """Labels of workers, people or machines; returned by :func:`read_labels`.
 
     A pair is a labelled document of a topic. The arrays that are attributes are read-only.
 
@@ -245,15 +245,18 @@ class LabelSummary(Result):
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
-        pairs, workers = inflect(per_pair.size, "pair"), inflect(n_workers, "worker")
-        anomalies = {
-            f"{pairs}: one label": (per_pair == 1).sum(),
-            f"{workers}: one label": (per_worker == 1).sum(),
-            f"{workers}: {MIN_LABELS} labels or more, all the same grade": is_single.sum(),
-            f"{workers}: no pair in common with another worker": is_isolated.sum(),
-            f"{pairs}: different grades from one worker": n_contradicted,
-        }
-        lines = [f"{n:,} of {problem}" for problem, n in anomalies.items() if n]
+        anomalies = (
+            ("pairs with one label", (per_pair == 1).sum(), per_pair.size),
+            ("workers with one label", (per_worker == 1).sum(), n_workers),
+            (
+                f"workers with one grade in {MIN_LABELS} labels or more",
+                is_single.sum(),
+                n_workers,
+            ),
+            ("workers without a pair in common with another worker", is_isolated.sum(), n_workers),
+            ("pairs with different grades from one worker", n_contradicted, per_pair.size),
+        )
+        lines = [f"{problem}: {n:,} of {total:,}" for problem, n, total in anomalies if n]
         unused_grades = labels.grades[~is_used.any(axis=0)]
         if unused_grades.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused_grades))}")

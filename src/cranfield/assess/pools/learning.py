@@ -40,7 +40,7 @@ class WeightedSumState(DocumentState):
     def set_values(self, values: Floats) -> None:
         """Set the value of each row of `cells`; values and weights are nonnegative."""
         self.values = values
-        self._restrict(np.arange(len(self.pool)))
+        self._restrict_docs(np.arange(len(self.pool)))
 
     def compute_weights(self) -> Floats:
         """Compute the weight of each ranking; shape (topics * systems,)."""
@@ -48,7 +48,7 @@ class WeightedSumState(DocumentState):
 
     def choose(self, groups: Indices) -> Indices:
         if self._steps == _RESTRICT_INTERVAL:
-            self._restrict(self._docs[self.is_free[self._docs]])
+            self._restrict_docs(self._docs[self.is_free[self._docs]])
         self._steps += 1
         sums = np.add.reduceat(self._values * self.compute_weights()[self._cells], self._sum_starts)
         sums[~self.is_free[self._docs]] = -1.0
@@ -62,7 +62,7 @@ class WeightedSumState(DocumentState):
         self.n_left[self.cells[self.find_rows(docs)]] -= 1
         return docs
 
-    def _restrict(self, docs: Indices) -> None:
+    def _restrict_docs(self, docs: Indices) -> None:
         """Compute later sums for these documents only, and restart the count of steps."""
         self._steps, self._docs = 0, docs
         counts, rows = self.pool.run_counts[docs], self.find_rows(docs)
@@ -281,7 +281,7 @@ class QueueState(MethodState):
         self._current_cells = [-1] * n_groups
 
     def choose(self, groups: Indices) -> Indices:
-        return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
+        return np.array([self._choose_document(group) for group in groups.tolist()], dtype=np.intp)
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
         for doc, is_hit in zip(docs.tolist(), is_relevant.tolist(), strict=True):
@@ -294,7 +294,7 @@ class QueueState(MethodState):
                 if self._current_cells[cell // self._n_rankings] != cell:
                     heappush(self._queues[cell // self._n_rankings], cell)
 
-    def _choose(self, group: int) -> int:
+    def _choose_document(self, group: int) -> int:
         while True:
             cell = self._current_cells[group]
             if cell < 0:

@@ -103,7 +103,7 @@ class Pool(Result, Rankings):
         check_integer("depth", depth, 1, self.depth)
         if depth == self.depth:
             return self
-        return self._restrict(self.rank <= depth, np.full(len(self.systems), True), int(depth))
+        return self._restrict_rows(self.rank <= depth, np.full(len(self.systems), True), int(depth))
 
     def select_systems(self, names: Iterable[str]) -> Pool:
         """Return the pool of some of the systems; it has the same topics, but they may be empty.
@@ -123,9 +123,9 @@ class Pool(Result, Rankings):
         if not systems:
             raise PolicyError("expected at least one system, got none")
         is_selected = np.isin(self.systems, systems)
-        return self._restrict(is_selected[self.system], is_selected, self.depth)
+        return self._restrict_rows(is_selected[self.system], is_selected, self.depth)
 
-    def _restrict(self, row_mask: Bools, is_selected: Bools, depth: int) -> Pool:
+    def _restrict_rows(self, row_mask: Bools, is_selected: Bools, depth: int) -> Pool:
         """Restrict the pool to the rows of a mask, and to the selected systems."""
         systems = tuple(compress(self.systems, is_selected))
         ranked = self.ranked[row_mask]

@@ -569,10 +569,7 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
             warn(note)
 
     def with_scale(self, scale: Scale | str) -> Evaluation:
-        """Return the evaluation with all scores declared to be on a measurement scale.
-
-        See :meth:`cranfield.Scores.with_scale`.
-        """
+        """Return the evaluation with a declared scale; see :meth:`cranfield.Scores.with_scale`."""
         scores = {name: table.with_scale(scale) for name, table in self.scores.items()}
         on_all = self.on_all and self.on_all.with_scale(scale)
         return replace(self, scores=scores, on_all=on_all)

@@ -112,14 +112,14 @@ class _Ties:
     def score_empty_ranking(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
         no_documents = np.empty((0, 1), dtype=np.int64)
-        return self._score(no_documents, no_documents)
+        return self._score_rankings(no_documents, no_documents)
 
     def compute_gains(self) -> Floats:
         """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
         ranks = np.arange(1, self.max_rank + 1)
         shape = (-1, self.grades.size, self.max_rank)
         rank, grade = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.max_rank)
-        scores = self._score(rank[None], grade[None]).reshape(shape)
+        scores = self._score_rankings(rank[None], grade[None]).reshape(shape)
         return scores - self.score_empty_ranking()[:, :, None]
 
     def score_adjacent_documents(self, upper_index: int) -> Floats:
@@ -131,10 +131,10 @@ class _Ties:
         ranks = np.tile(np.arange(1, self.max_rank + 1), self.grades.size)
         lower_grades = np.repeat(self.grades, self.max_rank)
         pair = np.stack([np.full_like(lower_grades, self.grades[upper_index]), lower_grades])
-        scores = self._score(np.stack([ranks - 1, ranks]), pair)
+        scores = self._score_rankings(np.stack([ranks - 1, ranks]), pair)
         return scores.reshape(-1, self.grades.size, self.max_rank)
 
-    def _score(self, ranks: Ints, grades: Ints) -> Floats:
+    def _score_rankings(self, ranks: Ints, grades: Ints) -> Floats:
         """Score rankings of a few documents on every topic, in chunks; see `score_rankings`."""
         n_chunks = max(1, self.judged.shape[0] * ranks.shape[1] // _MAX_RANKINGS)
         chunks = (np.array_split(values, n_chunks, axis=1) for values in (ranks, grades))
@@ -173,7 +173,7 @@ def score_rankings(
     return measure.score(rankings)
 
 
-def _cumulate(values: Floats) -> Floats:
+def _cumulate_ranks(values: Floats) -> Floats:
     """Return cumulative sums over ranks, starting with 0; shape (topics, grades, ranks + 1)."""
     start = np.zeros((*values.shape[:2], 1))
     return np.concatenate([start, np.cumsum(values, axis=2)], axis=2)
@@ -182,7 +182,7 @@ def _cumulate(values: Floats) -> Floats:
 def _compute_document_change(ties: _Ties) -> Floats:
     """Return the expected gain of tied documents minus their actual gain."""
     gains = ties.compute_gains()
-    sums = _cumulate(gains)
+    sums = _cumulate_ranks(gains)
     cell = ties.cell[ties.group]
     topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
     group_sums = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
@@ -207,7 +207,7 @@ def _compute_pair_change(ties: _Ties) -> Floats:
         # Sums over the ranks of each group, and sums weighted by rank.
         group_sums, weighted_sums = (
             cumulative[topic, ties.grade, last] - cumulative[topic, ties.grade, first - 1]
-            for cumulative in (_cumulate(interaction), _cumulate(interaction * ranks))
+            for cumulative in (_cumulate_ranks(interaction), _cumulate_ranks(interaction * ranks))
         )
         # On average a proportion t / (size - 1) of the other documents of its group is above a
         # document at position t (from 0) of the group.

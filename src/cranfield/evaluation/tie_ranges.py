@@ -108,7 +108,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     """
     if not isinstance(evaluation.judged, JudgedRuns):
         kind = type(evaluation.judged).__name__
-        raise PolicyError(f"ties require an evaluation of runs on all documents, got {kind}")
+        raise PolicyError(f"expected an evaluation of runs on all documents, got {kind}")
     judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
     tied_proportion = count_tied_documents(judged) / judged.n_retrieved.sum(axis=0).clip(1)

@@ -104,7 +104,7 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 """Names that end in a measure; if all end in the same one, they are names of systems."""
 
 CUTOFF = re.compile(r"@\d")
-_SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
+_SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # as in the system `dense_len32`
 _WORD_BOUNDARY = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
@@ -251,7 +251,7 @@ def make_score_frame(
 class ScorePart:
     """The scores of one file or object."""
 
-    frame: pl.DataFrame  # from `make_score_frame`; no column of labels is empty in some rows only
+    frame: pl.DataFrame  # from `make_score_frame`; each column of labels is complete or empty
     directions: Mapping[str | None, bool]  # by measure, whether lower is better, if this is stated
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`

@@ -568,8 +568,8 @@ _INTEGER_NAME = re.compile(
 )
 
 
-def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
-    """Warn about columns that are read as systems although their names look like statistics."""
+def _warn_of_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
+    """Warn of columns that are read as systems although their names look like statistics."""
     numbers = {k: table.read_numbers(k)[0] for k in columns}
     has_fractions = {k: (numbers[k] % 1 != 0).any() for k in columns}
     fractions = [numbers[k] for k in columns if has_fractions[k]]
@@ -615,7 +615,7 @@ def _make_frame(
         is_long or are_measures(names, table.source.requested, "columns")
     )
     if not (is_long or has_measure_columns):
-        _warn_about_statistics(table, columns)
+        _warn_of_statistics(table, columns)
         warn_if_transposed(table.source, names, topics)
     elif not is_long and "topic" not in roles:
         warn_of_systems(table.source, topics)

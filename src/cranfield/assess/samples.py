@@ -77,7 +77,7 @@ class EstimatedRelevant(TableResult):
 
     @property
     def has_total_error(self) -> bool:
-        """Whether the error of the total is above 0, or is 0 because all documents were sampled."""
+        """True if the error of the total is above 0, or is 0 because all documents were sampled."""
         return self.total_error > 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:

@@ -78,7 +78,7 @@ class SamplingCells:
 
     @cached_property
     def is_estimable(self) -> Bools:
-        """Whether every two documents of the cell's topic can both be drawn; shape (cells,)."""
+        """Mask of cells of topics where every two documents can both be drawn; shape (cells,)."""
         is_impossible = (self.size > 1) & (self.mean_pairs == 0)
         is_impossible |= (number_rows(self.topic) > 1) & (self.dependence == 0)
         return np.asarray(self.sum_all(is_impossible.astype(np.float64)) == 0)

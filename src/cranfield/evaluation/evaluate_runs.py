@@ -56,7 +56,7 @@ def add_options(options: type[Any]) -> Callable[[Function], Function]:
     return lambda function: replace_keywords(function, parameters)
 
 
-MAX_SAMPLINGS = 100  # each partition needs 24 bytes of memory per judged document
+MAX_SAMPLINGS = 100  # maximum number of partitions; each needs 24 bytes per judged document
 
 
 @add_options(RandomShardOptions)

@@ -349,7 +349,7 @@ def _note_sessions(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator
     if queries is None:
         return
     if len(judged.systems) > 1:
-        # Such as measures of clicks, if only the last query's results differ, which have no clicks.
+        # Measures of clicks, for example, ignore the last query's results, which have no clicks.
         names = [
             name
             for name, table in scores.items()
@@ -495,27 +495,27 @@ class Evaluation(FrameMixin, PlotsMixin, Mapping[str, Scores]):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures, in order."""
+        """Measures, in order."""
         return tuple(scores.definition for scores in self.values())  # type: ignore[misc]
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems, in order."""
+        """Systems, in order."""
         return self.judged.systems  # type: ignore[no-any-return]
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, or sessions, in order."""
+        """Topics, or sessions, in order."""
         return self.judged.topics  # type: ignore[no-any-return]
 
     @property
     def shards(self) -> tuple[str, ...]:
-        """The names of the shards, in order; empty without shards."""
+        """Names of the shards, in order; empty without shards."""
         return self.judged.shard_labels  # type: ignore[no-any-return]
 
     @property
     def whole(self) -> Evaluation:
-        """The evaluation on all documents; the evaluation itself if it is not by shard."""
+        """Evaluation on all documents; the evaluation itself if it is not by shard."""
         return self.on_all or self
 
     @property

@@ -81,12 +81,12 @@ class _Ties:
         keys, starts, group = np.unique(cell << 32 | first, return_index=True, return_inverse=True)
         self.cell, self.first, self.size = keys >> 32, keys & 0xFFFFFFFF, size[starts]
         self.last = np.minimum(self.first + self.size - 1, self.max_rank)
-        # The number of documents of each group and grade, which is an index into `grades`.
+        # Number of documents by group and grade; the grade is an index into `grades`.
         self.grades = np.unique(np.concatenate([grade, self.judged.documents.grade]))
         codes = np.searchsorted(self.grades, grade)
         pairs, self.n_docs = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
-        # The tied documents, in the order that was judged.
+        # The tied documents, in their order in the judged runs.
         is_counted = rank <= self.max_rank
         arrays = (cell, rank, codes)
         self.doc_cell, self.doc_rank, self.doc_grade = (array[is_counted] for array in arrays)

@@ -135,7 +135,7 @@ class Consensus(Result):
 
     @cached_property
     def is_tied(self) -> Bools:
-        """Whether several grades of a pair have the highest probability; shape (pairs,)."""
+        """Mask of pairs for which several grades have the highest probability; shape (pairs,)."""
         return np.asarray(_mask_most_likely(self.posterior).sum(axis=1) > 1)
 
     @cached_property

@@ -37,7 +37,7 @@ class MethodState:
 
     @property
     def has_group_per_topic(self) -> bool:
-        """Whether documents are chosen for each topic, rather than over all topics."""
+        """True if documents are chosen for each topic, rather than over all topics."""
         return np.array_equal(self.starts, self.pool.starts)
 
     def choose(self, groups: Indices) -> Indices:
@@ -69,7 +69,7 @@ class Method(Spec):
 
     @property
     def is_random(self) -> bool:
-        """Whether the order depends on a seed."""
+        """True if the order depends on a seed."""
         return self.draws or getattr(self, "ties", "") == "random"
 
     def rank_documents(self, pool: Pool, seed: int) -> Indices:

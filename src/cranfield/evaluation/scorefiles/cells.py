@@ -249,7 +249,7 @@ def make_score_frame(
 
 @dataclass(frozen=True)
 class ScorePart:
-    """The scores of one file or object."""
+    """Scores of one file or object."""
 
     frame: pl.DataFrame  # from `make_score_frame`; each column of labels is complete or empty
     directions: Mapping[str | None, bool]  # by measure, whether lower is better, if this is stated

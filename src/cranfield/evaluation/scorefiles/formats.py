@@ -141,7 +141,7 @@ def _warn_of_contradiction(
     frame = frame.with_columns(decimals=cells.str.extract(r"\.(\d+)$").str.len_bytes())
     topic_counts = frame.filter(is_scored).group_by("system").agg(n=pl.col("topic").n_unique())
     means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
-    # The run tag is in front of its values over all topics.
+    # The line of a run tag precedes the values over all topics of the run.
     tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
     totals = frame.with_columns(system=pl.coalesce(tags, "system"))
     totals = totals.filter(pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null())
@@ -217,7 +217,7 @@ def _assign_systems(
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A table of scores and its source."""
+    """Table of scores, with its source."""
 
     source: ScoreSource
     columns: Columns

@@ -156,7 +156,7 @@ def test_samples(campaign: Path) -> None:
 --sample strata --strata 5 | setting strata must be pairs
 --sample strata --strata 5:1,5:2 | each rank once
 --sample strata --strata 1:1 | expected strata down to rank
---sample stat --size 2 --judged few.txt | not judged
+--sample stat --size 2 --judged few.txt | judgments of all sampled documents
 --sample stat --size 2 --judged qrels.txt --format xqrels | has no column 'stratum'
 --size 2 | --size requires --sample
 --missing nonrelevant | --missing requires --sample and --judged

@@ -55,7 +55,7 @@ def few_heads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ties_are_those_of_an_enumeration(few_heads: None) -> None:
     length = 12
     drawn = SampledImage(walk_of("AP", length), 0, 1)
-    heads = Heads.list_values(drawn.search, sampling.MAX_HEADS)
+    heads = Heads.from_walk(drawn.search, sampling.MAX_HEADS)
     # Each distinct value and number of relevant documents of the first ranks, with all last ranks.
     firsts = {(average_precision(first), sum(first)) for first in product((0, 1), repeat=heads.cut)}
     assert len(firsts) == heads.values.size

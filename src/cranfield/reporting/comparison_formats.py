@@ -372,7 +372,7 @@ def convert_scale(facts: ScaleFacts) -> dict[str, Any]:
         "orders": [
             {
                 "order": verdict.order,
-                "verdict": verdict.word,
+                "verdict": verdict.phrase,
                 "witness": None if verdict.witness is None else str(verdict.witness),
                 "reason": verdict.reason,
             }

@@ -43,7 +43,7 @@ class Statistic:
     aliases: tuple[str, ...]
 
 
-_BY_SCALE = {
+_NAMES_BY_SCALE = {
     # Statistics that count equal values.
     Scale.NOMINAL: "mode frequency=count=counts",
     # Statistics that compare values, in pairs or by their ranks.
@@ -69,7 +69,7 @@ _BY_SCALE = {
 
 STATISTICS: dict[str, Statistic] = {
     name: Statistic(name, scale, tuple(aliases))
-    for scale, text in _BY_SCALE.items()
+    for scale, text in _NAMES_BY_SCALE.items()
     for name, *aliases in (word.split("=") for word in text.split())
 }
 """Source: Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4.

@@ -1,8 +1,8 @@
 """Distribution of a sum of many independent components, with proved bounds.
 
 The values of a measure such as DCG or RBP over all judged runs are the sums x = s_1 + ... + s_n
-with one s_k from each of n finite sets S_k, where different choices give different sums. The
-proportion of values up to x,
+with one s_k from each of n finite sets S_k, which are made so that different choices give different
+sums. The proportion of values up to x,
 
     F(x) = #{(s_1, ..., s_n) : s_1 + ... + s_n <= x} / (|S_1| ... |S_n|),
 
@@ -212,13 +212,13 @@ class Variable:
 
     @property
     def rounding(self) -> float:
-        """Bound on the error of the factor of phi for this variable, and of its product."""
+        """Bound on the error of the factor of phi for this variable, and of multiplying by it."""
         # Each wave is within 24 UNIT, a product of two within 51 UNIT; a weighted mean of m values
         # adds 2 m UNIT and a complex product 3 UNIT.
         return (64 + 2 * self.n_values) * UNIT
 
     def compute_factor_on_square(self, start: int) -> Numbers:
-        """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
+        """Compute the factor of phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
         for begin in range(0, self.values.size, CHUNK_SIZE):
             batch = slice(begin, begin + CHUNK_SIZE)
@@ -232,7 +232,7 @@ class Variable:
         return total
 
     def compute_factor(self, frequencies: Ints) -> Numbers:
-        """Compute phi at the given frequencies."""
+        """Compute the factor of phi at some frequencies."""
         phi = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
         batch_size = max(1, 2**20 // self.values.size)
         for start in range(0, frequencies.size, batch_size):
@@ -268,7 +268,7 @@ def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
 def compute_phi(
     variables: Sequence[Variable], start: int, stop: int, threshold: float, jobs: int
 ) -> tuple[Ints, Complex]:
-    """Compute phi(k) for start <= k < stop in square blocks; omit values below the threshold."""
+    """Compute phi(k), k > 0, from start to stop by squares; omit values below the threshold."""
     # Factors have magnitudes of at most 1: a product below the threshold stays below it.
     starts = range(start, stop, SIDE * SIDE)
     blocks = map_in_threads(
@@ -330,7 +330,7 @@ class FourierInversion:
 
     @property
     def added_error(self) -> float:
-        """Bound on all errors besides the error by D_K: tails, errors of phi, rounding of x."""
+        """Bound on all errors that D_K does not bound: tails, errors of phi, rounding of x."""
         # The shift is doubled to cover the errors of the mean and of (x - middle) / period.
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
         return self.tail + self.spectrum.mean_error + shift
@@ -349,7 +349,7 @@ class FourierInversion:
         return lower, (lower + upper) / 2, upper
 
 
-def invert(
+def make_inversion(
     sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
 ) -> tuple[FourierInversion, float]:
     """Return the Fourier inversion and its error, which may exceed `max_error` to limit costs."""
@@ -414,8 +414,8 @@ def _find_window(
 
     Chernoff's bound holds at every rate; the best of 60 rates is used. The probabilities beyond
     hi, hi + P, ... add up to p / (1 - exp(-rate P)), and rate P >= rate t >= -ln(p), so that
-    R < 1.01 p for p below 1/100; probabilities beyond lo have the opposite sign. If the range of
-    the sum is narrower than the window, the range is used instead.
+    R < 1.01 p for p below 1/100; probabilities beyond lo have the opposite sign. The window is cut
+    to the range of the sum.
     """
     min_sum = math.fsum(values[0] for values in sets)
     max_sum = math.fsum(values[-1] for values in sets)
@@ -528,7 +528,7 @@ def compute_distribution(
     """Compute the distribution function of a sum of independent components.
 
     Each of one or more components is an ascending array of equally likely values with a relative
-    error of at most 1e-15; equal values (weights so small that they underflow) count separately.
+    error of at most 1e-15; equal values (as of weights that underflow) count separately.
     The `error` of the result exceeds `max_error` if that accuracy cannot be reached.
 
     >>> rbp = compute_distribution([np.array([0.0, 0.5**j]) for j in range(1, 11)])
@@ -544,7 +544,9 @@ def compute_distribution(
     sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
-        inversion, error = invert(sets, max_error, memory, jobs or count_processors(), rounding)
+        inversion, error = make_inversion(
+            sets, max_error, memory, jobs or count_processors(), rounding
+        )
         methods.append((error, inversion))
     # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))

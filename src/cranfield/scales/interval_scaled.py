@@ -197,7 +197,7 @@ class Interval(Wrapper):
         groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
         for (max_hits, ideal), cells in groups.items():
             if max_hits == 0:
-                # Without relevant documents there is only one run.
+                # Without relevant documents there is only one value.
                 flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct_rows, inverse = np.unique(rows[cells], axis=0, return_inverse=True)

@@ -130,13 +130,13 @@ def decide_additive_orders(form: Form, rank_sum: Additive, sign: int) -> list[Sc
     set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
     rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
-        _find_unequal_ranks(form, rank_sum)
+        _refute_set_based_order(form, rank_sum)
         or decide_by_steps(SET_BASED, set_steps, form, sign, reason),
         decide_by_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
-def _find_unequal_ranks(form: Form, rank_sum: Additive) -> ScaleVerdict | None:
+def _refute_set_based_order(form: Form, rank_sum: Additive) -> ScaleVerdict | None:
     """Return the verdict for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base; None for no gain.
     gains = [
@@ -336,7 +336,7 @@ def _search_witnesses(run_set: RunSet) -> list[ScaleVerdict]:
 
 
 def _is_monotone(run_set: RunSet) -> bool:
-    """Return True if a higher grade never lowers the gain."""
+    """Return True if it is known that a higher grade never lowers the gain."""
     gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
@@ -367,17 +367,17 @@ def scale_of(
     grades
         Highest grade c of runs with grades 0 to c; 1 for binary relevance.
     judgments
-        Grades of the topic's judged documents, or the number of relevant documents. Only runs of
-        these documents are considered; by default `length` documents of the highest grade, so that
-        every run is possible.
+        Grades of the topic's judged documents, or the number of relevant documents, whose grades
+        are then unknown. Only runs of these documents are considered; by default there are `length`
+        relevant documents, so that every run is possible.
 
     Returns
     -------
     ScaleReport
         For its own order, a measure is interval if its values are equally spaced (Ferrante, Ferro
         and Fuhr, 2021, sections 2.2.3 and 3.2), else ordinal. For a total order, it is ordinal if
-        it orders all pairs of runs in the same way, and interval if it is also a positive affine
-        function of the rank in that order (Ferrante, Ferro and Pontarollo, 2019, sections 2, 4
+        it orders all pairs of runs in the same way, and interval if it is also an affine function
+        of the rank in that order (Ferrante, Ferro and Pontarollo, 2019, sections 2, 4
         and 5).
 
     Raises
@@ -390,10 +390,10 @@ def scale_of(
 
     Notes
     -----
-    Up to 2^18 runs are enumerated. If there are more and `judgments` is None, the
-    scales of additive measures (such as P, gP, RBP, DCG and nDCG) follow from the differences
-    between neighbouring runs, and the scales of other measures from their lowest values or from
-    counterexamples; if neither decides, the report says so.
+    Up to 2^18 runs are enumerated. If there are more and `judgments` is None, the scales of
+    additive measures (such as P, gP, RBP, DCG and nDCG) follow from the differences between
+    neighbouring runs. Other scales follow from the lowest values, from runs down to the cutoff or
+    from counterexamples; if these do not decide, the report says so.
 
     Examples
     --------
@@ -506,11 +506,11 @@ def scale_over_topics(measure: Measure | str, max_length: int, max_base: int) ->
 
     Notes
     -----
-    Values are compared exactly, except for measures whose divisor is an irrational number that
-    depends on the topic, such as nDCG, whose ideal DCG depends on the recall base. No exact test
-    for equality is known for such quotients of sums of logarithms; they are compared as floats, and
-    differences up to 2^-40 of the largest value count as ties. The attribute
-    `is_exact` and the printed report state how values were compared.
+    Values are compared exactly, except for measures without an exact form, and measures whose
+    divisor is an irrational number that depends on the topic, such as the ideal DCG of nDCG: no
+    exact test for equality is known for such quotients of sums of logarithms. These values are
+    compared as floats, and differences up to 2^-40 of the largest value count as ties. The
+    attribute `is_exact` and the printed report state how values were compared.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval only for N up to 2,
     recall only for K up to 2, and F1 only for N = K = 1. According to the summary of that section,

@@ -77,7 +77,7 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Raises
     ------
     PolicyError
-        For runs that are not rows of grades 0..c, or that are too long.
+        For runs that are not rows of at most N grades 0..c, and for N or c out of range.
 
     Notes
     -----
@@ -144,7 +144,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     Raises
     ------
     PolicyError
-        For ranks, shape (runs,), that are not integers from 0 to C(N + c, N) - 1.
+        For ranks (flattened to one row) that are not integers from 0 to C(N + c, N) - 1.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     Raises
     ------
     PolicyError
-        For ranks, shape (runs,), that are not integers from 0 to (c + 1)^N - 1.
+        For ranks (flattened to one row) that are not integers from 0 to (c + 1)^N - 1.
 
     Examples
     --------
@@ -337,13 +337,14 @@ def difference_axioms(values: Any) -> DifferenceReport:
         it; the difference of a and b is value b - value a. Shape (objects, objects): the
         differences themselves, row a and column b. Shape (objects, objects, objects, objects), of
         bool: the relation itself, [a, b, c, d] is True if the difference of a and b is at most
-        that of c and d. Integers and fractions are compared exactly; differences of floats within
-        2^-40 of the largest are equal.
+        that of c and d. Integers and fractions are compared exactly; neighbouring differences of
+        floats are equal if they differ by at most 2^-40 times the largest absolute difference.
 
     Raises
     ------
     PolicyError
-        For too many objects to enumerate, values that are not finite, and arrays of another shape.
+        For too many objects to enumerate, values that are not finite numbers, and arrays of another
+        shape.
 
     Notes
     -----
@@ -417,7 +418,7 @@ def _make_relation(values: Any) -> Bools:
 def _make_axiom(
     number: str, name: str, pairs: tuple[int, ...] | None, n: int, letters: tuple[str, ...]
 ) -> Axiom:
-    """Make an axiom from the pairs of objects that violate it; None if it holds."""
+    """Make the result for an axiom from pairs of objects that violate it; None if it holds."""
     if pairs is None:
         return Axiom(number, name, True, {})
     witness: dict[str, int] = {}
@@ -589,7 +590,7 @@ def levels(length: int, grades: int = 1) -> Ints:
     -------
     array
         Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`: length of the
-        longest path from the lowest run. Two runs of a level are never comparable. With binary
+        longest path from the lowest run. Distinct runs of a level are never comparable. With binary
         relevance every edge goes up one level, and the level is the sum of N + 1 - rank over the
         relevant documents. With more grades some edges skip a level, such as the edge from (2, 0)
         to (2, 1), as the partial order has no rank function.

@@ -32,7 +32,7 @@ from cranfield.scales.forms.form import get_inner_measure, get_lowest_relevant
 ROUNDING = 1e-12
 """Scores that differ by at most this number are equal."""
 MAX_JUDGED = 100_000
-"""Maximum number of relevant documents of a synthetic topic."""
+"""Maximum recall base of a synthetic topic."""
 
 
 def check_judgments(
@@ -311,8 +311,8 @@ def _judge_all_inputs() -> JudgedRuns:
     rows = judged.side_data.lengths
     assert rows is not None
     # Each ranking is a session of one query.
-    one, list_rank = np.ones_like(rows.rank), rows.rank.astype(np.float64)
-    queries = Rows(rows.cell, rows.rank, one, rows.shape, list_rank)
+    query_number, list_rank = np.ones_like(rows.rank), rows.rank.astype(np.float64)
+    queries = Rows(rows.cell, rows.rank, query_number, rows.shape, list_rank)
     n_queries = np.ones(rows.shape, dtype=np.int64)
     return replace(
         judged,

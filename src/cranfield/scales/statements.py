@@ -23,7 +23,7 @@ from cranfield.significance.registry import CORRECTIONS, TESTS
 from cranfield.tabular import align_rows
 
 POWERS = (0.1, 0.5, 2.0, 10.0)
-"""Exponents of scores: below 1, they compress high scores; above 1, low scores."""
+"""Exponents of scores; those below 1 bring high scores closer together, others low scores."""
 
 
 def invariant_decisions(comparison: PairwiseComparison, powers: Sequence[float] = POWERS) -> Bools:
@@ -120,7 +120,7 @@ NOT_MEANINGFUL = "not meaningful"
 UNKNOWN = "unknown"
 
 MAX_SAMPLES = 2_000_000
-"""Maximum number of resamples times pairs for which sensitivity is shown (0.1 s per power)."""
+"""Maximum number of resamples times pairs for which sensitivity is shown (0.1 s for each power)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,7 +304,8 @@ class Meaningfulness:
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = parse_measure_or_none(self.comparison.measure)
         if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
-            alternatives.append(f"the interval-scaled measure interval({name}) with a cutoff")
+            suffix = "" if measure and measure.cutoff else " with a cutoff"
+            alternatives.append(f"the interval-scaled measure interval({name}){suffix}")
         advice = f"; use {' or '.join(alternatives)}" if alternatives else ""
         raise PolicyError(f"{self.first_line}{advice}")
 
@@ -359,10 +360,10 @@ def describe_order(
     )
 
 
-def describe_sensitivity(statement: Meaningfulness) -> str:
+def describe_sensitivity(result: Meaningfulness) -> str:
     """Describe for how many significant pairs the test still rejects with transformed scores."""
-    comparison, n_significant = statement.comparison, statement.comparison.count()
-    if statement.required_scale <= Scale.ORDINAL:
+    comparison, n_significant = result.comparison, result.comparison.count()
+    if result.required_scale <= Scale.ORDINAL:
         return (
             "the decisions of the test are the same under every increasing transformation of"
             " all scores, as the test depends only on the order of the scores"
@@ -373,7 +374,7 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
             "decisions with transformed scores were not computed, as they require many random"
             " samples"
         )
-    masks = statement.masks_by_power
+    masks = result.masks_by_power
     counts = [int(mask.sum()) for mask in masks.values()]
     if n_significant == 1:
         same_powers, changed_powers = (
@@ -456,7 +457,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     """
     if not isinstance(comparison, PairwiseComparison):
         raise PolicyError(f"expected the result of compare(), got {type(comparison).__name__}")
-    floor = comparison.info.scale
+    required_scale = comparison.info.scale
     scale = comparison.measure_scale
     measure = parse_measure_or_none(comparison.measure)
     if scale is None and measure is not None:
@@ -464,16 +465,17 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     is_declared = comparison.scores.scale_source == "user"
     is_topic_dependent = not is_declared and measure is not None and differs_by_topic(measure)
     is_size_dependent = not is_declared and measure is not None and measure.needs_one_size
-    combines_scales = is_topic_dependent and not comparison.info.is_within_topics
+    combines_scales = (is_topic_dependent and not comparison.info.is_within_topics) or (
+        is_size_dependent and required_scale > Scale.ORDINAL
+    )
     verdict = MEANINGFUL
     if scale is None:
         verdict = UNKNOWN
-    elif scale < floor or combines_scales or (is_size_dependent and floor > Scale.ORDINAL):
+    elif scale < required_scale or combines_scales:
         verdict = NOT_MEANINGFUL
     pair_dominance = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaningfulness(
-        comparison, floor, scale, is_topic_dependent, is_size_dependent, verdict, pair_dominance
-    )
+    scales, dependencies = (required_scale, scale), (is_topic_dependent, is_size_dependent)
+    return Meaningfulness(comparison, *scales, *dependencies, verdict, pair_dominance)
 
 
 def differs_by_topic(measure: Measure) -> bool:

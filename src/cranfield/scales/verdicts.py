@@ -47,7 +47,7 @@ VIOLATIONS = {
 
 @dataclass(frozen=True, repr=False)
 class Witness:
-    """Runs that show that a measure is not on a scale.
+    """Runs that show that the scale of a measure is not higher.
 
     Attributes
     ----------
@@ -101,7 +101,8 @@ class ScaleVerdict:
     witness
         Counterexample to a higher scale; None if there is none, or if none was found.
     reason
-        How the verdict was derived, if not by enumerating all runs.
+        How the verdict was derived, or up to which length it can be; empty for enumerated runs and
+        for counterexamples.
     """
 
     order: str
@@ -111,7 +112,7 @@ class ScaleVerdict:
     reason: str = ""
 
     @property
-    def word(self) -> str:
+    def phrase(self) -> str:
         """The verdict in a few words."""
         if self.is_decided:
             return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
@@ -120,10 +121,10 @@ class ScaleVerdict:
         return f"at least {self.scale}; whether it is interval is not decided at this length"
 
     def __repr__(self) -> str:
-        return f"ScaleVerdict({self.order}: {self.word})"
+        return f"ScaleVerdict({self.order}: {self.phrase})"
 
     def __str__(self) -> str:
-        text = f"{self.order}: {self.word}"
+        text = f"{self.order}: {self.phrase}"
         if self.witness is not None:
             refutation = "; not interval" if self.scale is Scale.ORDINAL else ""
             text += f"{refutation}: {self.witness}"
@@ -167,7 +168,7 @@ class ScaleReport:
 
     def __repr__(self) -> str:
         shape = f"length={self.length}, grades={self.grades}"
-        return f"ScaleReport({self.measure}, {shape}: {self.own.word})"
+        return f"ScaleReport({self.measure}, {shape}: {self.own.phrase})"
 
     def __str__(self) -> str:
         title = f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}"
@@ -264,6 +265,7 @@ class RunSet:
     """A measure, and all runs of a length that can be made of the topic's documents.
 
     `judgments` are as passed: grades, or a number of relevant documents of unknown grades, or None.
+    `documents` are the grades with which runs are scored.
     """
 
     measure: Measure

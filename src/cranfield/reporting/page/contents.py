@@ -100,12 +100,12 @@ def _compute_scale(measure: Measure, max_grade: int) -> tuple[str, str]:
     if measure.cutoff is None:
         return "", "it has no cutoff, so that its values depend on the length of runs"
     try:
-        scale = scale_of(measure, grades=max_grade).own
+        verdict = scale_of(measure, grades=max_grade).own
     except CranfieldError as error:
         return "", str(error).removeprefix(f"{measure} ")
-    if scale.witness is None:
-        return scale.word, scale.reason
-    return scale.word, str(scale.witness) + (f" ({scale.reason})" if scale.reason else "")
+    if verdict.witness is None:
+        return verdict.phrase, verdict.reason
+    return verdict.phrase, str(verdict.witness) + (f" ({verdict.reason})" if verdict.reason else "")
 
 
 def _compare_scaled(
@@ -159,7 +159,7 @@ def _compare_scaled(
 COVERAGE_MEASURES = ("Judged", "Unjudged")  # by which systems are not compared
 
 COVERAGE_REASON = "it measures coverage by judgments, not the quality of a ranking"
-MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # of notes on missing scores
+MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # in notes on missing scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)

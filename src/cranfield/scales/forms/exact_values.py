@@ -50,7 +50,7 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import score_runs
 
-Exact = NDArray[Any]
+BigInts = NDArray[Any]
 """Integers: int64 if all of them fit, otherwise an object array of Python integers."""
 
 INT64_SUM_BOUND = 2**61
@@ -76,11 +76,11 @@ class FormPart:
     ranks: tuple[int, ...]
     unit: Fraction
     base: Fraction
-    weights: Exact
-    keys: Exact
+    weights: BigInts
+    keys: BigInts
     index: NDArray[np.int64]
     n_relevant: NDArray[np.int64]
-    n_runs: Exact
+    n_runs: BigInts
 
     @cached_property
     def values(self) -> Floats:
@@ -95,7 +95,7 @@ class FormPart:
         return counts
 
     @cached_property
-    def n_runs_by_key(self) -> Exact:
+    def n_runs_by_key(self) -> BigInts:
         """Number of grade vectors with each sum."""
         return np.add.reduceat(self.n_runs, np.searchsorted(self.index, np.arange(self.keys.size)))
 
@@ -198,9 +198,9 @@ def count_sums(parts: Sequence[FormPart], max_relevant: int | None) -> int:
     return _count_tuples(pairs, max_relevant)
 
 
-def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], Exact]], max_relevant: int) -> int:
-    """Count the tuples with at most `max_relevant` relevant documents, by polynomials."""
-    totals: Exact = np.ones(1, dtype=object)
+def _count_tuples(parts: Sequence[tuple[NDArray[np.int64], BigInts]], max_relevant: int) -> int:
+    """Count tuples of a sum of each part with at most `max_relevant` relevant documents."""
+    totals: BigInts = np.ones(1, dtype=object)
     for counts, weights in parts:
         is_within = counts <= max_relevant
         polynomial = np.zeros(max_relevant + 1, dtype=object)
@@ -217,11 +217,11 @@ MAX_STATES = 2**14
 class ValueCounts:
     """Distinct values as ascending integers, and their numbers of runs (empty if not counted)."""
 
-    values: Exact
-    n_runs: Exact
+    values: BigInts
+    n_runs: BigInts
 
     @classmethod
-    def join(cls, values: Sequence[Exact], n_runs: Sequence[Exact]) -> ValueCounts:
+    def join(cls, values: Sequence[BigInts], n_runs: Sequence[BigInts]) -> ValueCounts:
         """Merge arrays of ascending values, and add the counts of equal values."""
         if len(values) == 1:
             return cls(values[0], n_runs[0])
@@ -235,7 +235,7 @@ class ValueCounts:
         return cls(merged_values[starts], np.add.reduceat(np.concatenate(n_runs)[order], starts))
 
 
-def _is_first(values: Exact) -> Any:
+def _is_first(values: BigInts) -> Any:
     """Return a mask of the first occurrence of each number in an ascending array."""
     is_first = np.ones(values.size, dtype=bool)
     is_first[1:] = values[1:] != values[:-1]
@@ -251,7 +251,7 @@ class Walk:
     """
 
     unit: Fraction
-    gains: tuple[Exact, ...]
+    gains: tuple[BigInts, ...]
     targets: tuple[Ints, ...]
 
     @classmethod
@@ -260,7 +260,7 @@ class Walk:
         return cls._follow(form, None)[0]
 
     @classmethod
-    def compute_run_values(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
+    def compute_run_values(cls, form: Stateful, runs: Ints) -> tuple[BigInts, Fraction]:
         """Compute the values of some runs as integers, and their unit, without making all steps."""
         walk, steps = cls._follow(form, runs)
         values = np.zeros(len(runs), dtype=walk.dtype)
@@ -321,7 +321,7 @@ class Walk:
     def dtype(self) -> Any:
         return self.gains[0].dtype
 
-    def compute_values(self, runs: Ints) -> Exact:
+    def compute_values(self, runs: Ints) -> BigInts:
         """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
@@ -330,7 +330,8 @@ class Walk:
             state = targets[state, grade]
             if (state < 0).any():
                 raise PolicyError(
-                    f"run {int(np.argmax(state < 0))} has more relevant documents than at_most"
+                    "runs must have at most at_most relevant documents, got more for run"
+                    f" {int(np.argmax(state < 0))}"
                 )
         return value
 
@@ -353,8 +354,8 @@ class Walk:
         `counts_by_state` has the values down to the previous rank.
         """
         gains, targets = self.gains[rank], self.targets[rank]
-        values: list[list[Exact]] = [[] for _ in range(int(targets.max()) + 1)]
-        n_runs: list[list[Exact]] = [[] for _ in values]
+        values: list[list[BigInts]] = [[] for _ in range(int(targets.max()) + 1)]
+        n_runs: list[list[BigInts]] = [[] for _ in values]
         for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
             state_after = targets[state, grade]
             values[state_after].append(counts_by_state[state].values + gains[state, grade])
@@ -391,7 +392,7 @@ class Walk:
 
 
 TOLERANCE = 2.0**-40
-"""Neighbouring floats count as equal if they differ by at most this fraction of the largest."""
+"""Neighbouring floats are tied if they differ by at most this fraction of the largest magnitude."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -466,7 +467,7 @@ def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.rank_sum, runs)
     if not exact_form.divisor:
-        # On a topic without relevant documents every run scores 0.
+        # Every run has the value of the constant.
         rows = np.zeros_like(rows)
     distinct_rows, index = _find_distinct_rows(rows)
     if len(bases) > 1:

@@ -7,8 +7,8 @@ independent; the ln r are then linear forms in independent variables, no two of 
 and the functions 1/ln r have different poles. Neither a proof without the conjecture nor a
 counterexample is known. Therefore two combinations are treated as equal if, and only if, their
 coefficients are equal; the order of unequal combinations is computed with as many digits as needed.
-A counterexample among the values of a measure would be noticed: functions that rely on the
-independence raise an error if two sums that should differ agree to thousands of digits.
+A counterexample would be noticed where values are put in order: an error is raised if two sums that
+should differ agree to thousands of digits.
 
 Measures that depend on more than grades are refused before anything is computed: for images and
 scales, such as those with `inputs` or `beyond_grades` (:class:`cranfield.measures.Info`); for
@@ -269,7 +269,7 @@ def check_depends_on_grades(measure: Measure) -> None:
 
 
 def count_ranks_read(measure: Measure) -> int | None:
-    """Return the number of ranks that a user model sums over; None if it uses a closed formula."""
+    """Return how many ranks a user model sums over; None for closed formulas and other measures."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
@@ -279,7 +279,7 @@ def count_ranks_read(measure: Measure) -> int | None:
     )
 
 
-Row = tuple[Fraction, ...]
+Fractions = tuple[Fraction, ...]
 """Numbers by grade (from 0) or by rank."""
 
 
@@ -298,10 +298,12 @@ class Additive:
     """
 
     bases: tuple[Fraction, ...]
-    coefficients: tuple[Row, ...]
+    coefficients: tuple[Fractions, ...]
 
     @classmethod
-    def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
+    def weigh(
+        cls, gains: Fractions, weights: Sequence[tuple[Fraction, Fraction]], length: int
+    ) -> Self:
         """Multiply gains by grade with weights by rank, given as (base r, factor of 1/ln r)."""
         padded_weights = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
         rows = (tuple(gain * factor for gain in gains) for _, factor in padded_weights)
@@ -354,7 +356,7 @@ class Stateful:
 
 
 def make_cascade(
-    length: int, max_grade: int, values: Sequence[Row], continuation: Sequence[Row]
+    length: int, max_grade: int, values: Sequence[Fractions], continuation: Sequence[Fractions]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
 
@@ -388,8 +390,8 @@ class Form:
     """An exact formula of a measure: value = constant + factor * rank_sum / divisor.
 
     The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
-    empty if the measure is 0 for every run. The factor is a positive number that has no exact
-    representation, such as the inverse of an infinite sum. Ranks of values depend on neither.
+    empty if every run has the value of the constant. The factor is 1, or a positive number known as
+    a float only, such as the inverse of an infinite sum. Ranks of values depend on neither.
     """
 
     rank_sum: Additive | Stateful
@@ -423,7 +425,7 @@ def list_fractions(end: int) -> Any:
     return np.array([Fraction(number) for number in range(end + 1)], dtype=object)
 
 
-def to_row(values: Any) -> Row:
+def to_row(values: Any) -> Fractions:
     """Convert an array to a tuple of fractions."""
     return tuple(map(Fraction, np.asarray(values).astype(object)))
 
@@ -448,7 +450,7 @@ class Setting(NamedTuple):
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
     def find_max_grade(self, measure: Any) -> int:
-        """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
+        """Return a measure's highest grade; raise an error if it is unknown or runs exceed it."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
         highest_grade = int(measure.max_grade or self.max_grade)
@@ -458,18 +460,18 @@ class Setting(NamedTuple):
             )
         return highest_grade
 
-    def compute_gains(self, gain: Gain, max_grade: int | None = None) -> Row:
+    def compute_gains(self, gain: Gain, max_grade: int | None = None) -> Fractions:
         """Return the gain of each grade up to `max_grade`, by default the highest of runs."""
         return to_row(
             gain.as_fractions().compute_gains(list_fractions(max_grade or self.max_grade))
         )
 
-    def compute_unit_gains(self, measure: Any) -> Row:
+    def compute_unit_gains(self, measure: Any) -> Fractions:
         """Return the gain of each grade, scaled to [0, 1]."""
         max_gain = self.find_max_grade(measure) if measure.gains.kind == "graded" else 1
         return to_row(make_exact(measure).to_unit_gains(list_fractions(self.max_grade), max_gain))
 
-    def compute_stops(self, measure: Any) -> Row:
+    def compute_stops(self, measure: Any) -> Fractions:
         gains = self.compute_gains(measure.gains, self.find_max_grade(measure))
         return tuple(compute_satisfaction(gain, max(gains)) for gain in gains)
 

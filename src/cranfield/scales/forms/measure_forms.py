@@ -2,8 +2,9 @@
 
 Blended ratios: let C be the number of relevant documents down to rank r, cg their cumulated gain,
 and cg* the cumulated gain of the ideal ranking of the topic. The blended ratio at rank r is
-(C + beta cg) / (r + beta cg*). AP is the sum of such ratios with beta = 0. With beta > 0, not only
-the unit of values but also the order of runs depends on the ideal ranking.
+(C + beta cg) / (r + beta cg*). AP is the sum of the ratios at relevant documents with beta = 0,
+divided by the recall base. With beta > 0, not only the unit of values but also the order of runs
+depends on the ideal ranking.
 
 Expected utility: the mean gain of the ranks that users read is sum V g / sum V, where g is the gain
 and V the probability of reading a rank. It has a form if sum V is the same for all runs (P, RBP,
@@ -43,7 +44,7 @@ from cranfield.scales.forms.form import (
     ZERO,
     Additive,
     Form,
-    Row,
+    Fractions,
     Setting,
     Stateful,
     Terms,
@@ -125,7 +126,7 @@ def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
     formula, is_relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
     for rank in range(1, setting.find_depth(measure) + 1):
-        row: Row = (ONE,) * len(is_relevant)
+        row: Fractions = (ONE,) * len(is_relevant)
         if isinstance(measure, precision.ReciprocalRank):
             row = (formula.score_rank(Fraction(rank)),) * len(is_relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
@@ -136,7 +137,7 @@ def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
 
 
 def _sum_first_relevant(
-    values: Sequence[Row], is_relevant: Sequence[Any], setting: Setting
+    values: Sequence[Fractions], is_relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
     """Make the sum with the value of the first relevant document, by rank and grade."""
     factors = [Fraction(bool(flag)) for flag in is_relevant]
@@ -166,7 +167,7 @@ def make_err_form(measure: Any, setting: Setting) -> Form:
 
 
 def _sum_until_stop(
-    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
+    stops: Fractions, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
     """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
     rows = tuple(tuple(stop * value for stop in stops) for value in values)
@@ -176,7 +177,7 @@ def _sum_until_stop(
     return make_cascade(setting.length, setting.max_grade, rows, continuation)
 
 
-def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
+def _find_divisor(measure: Any, setting: Setting, gains: Fractions) -> Terms:
     """Return the divisor of DCG and nDCG.
 
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
@@ -197,10 +198,10 @@ def invert_discount(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     return base, Fraction(1, exponent)
 
 
-Cumulated = tuple[int, Fraction]
+Totals = tuple[int, Fraction]
 """Number C of relevant documents so far, and their cumulated gain cg."""
 
-NO_DOCUMENTS: Cumulated = (0, ZERO)
+NO_DOCUMENTS: Totals = (0, ZERO)
 
 
 @dataclass(frozen=True)
@@ -214,9 +215,9 @@ class BlendedRatios:
 
     measure: Any
     is_relevant: tuple[bool, ...]
-    gains: Row
+    gains: Fractions
     depth: int
-    ideal: Row
+    ideal: Fractions
 
     @classmethod
     def from_measure(cls, measure: Any, setting: Setting) -> BlendedRatios:
@@ -231,28 +232,30 @@ class BlendedRatios:
     def is_counted(self, rank: int, grade: int) -> bool:
         return self.is_relevant[grade] and rank <= self.depth
 
-    def add_document(self, cumulated: Cumulated, grade: int) -> Cumulated:
-        return cumulated[0] + 1, cumulated[1] + self.gains[grade]
+    def add_document(self, totals: Totals, grade: int) -> Totals:
+        return totals[0] + 1, totals[1] + self.gains[grade]
 
-    def compute_ratio(self, rank: int, cumulated: Cumulated) -> Fraction:
-        ratio: Fraction = self.measure.blend(*cumulated, rank, self.ideal[rank - 1])
+    def compute_ratio(self, rank: int, totals: Totals) -> Fraction:
+        ratio: Fraction = self.measure.blend(*totals, rank, self.ideal[rank - 1])
         return ratio
 
 
-def sum_ratios(ratios: BlendedRatios, values: Row, continuation: Row, setting: Setting) -> Stateful:
+def sum_ratios(
+    ratios: BlendedRatios, values: Fractions, continuation: Fractions, setting: Setting
+) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
-    The state consists of the cumulated documents and gain, and of a weight, which is 1 at the
+    The state consists of the totals of documents and gain, and of a weight, which is 1 at the
     start. At a relevant document, the ratio is multiplied by the weight and by the value of the
     grade in `values`; then the weight is multiplied by the `continuation` of the grade.
     """
 
-    def step(rank: int, state: tuple[Cumulated, Fraction], grade: int) -> tuple[Fraction, Hashable]:
+    def step(rank: int, state: tuple[Totals, Fraction], grade: int) -> tuple[Fraction, Hashable]:
         if not ratios.is_counted(rank, grade):
             return ZERO, state
-        cumulated, weight = ratios.add_document(state[0], grade), state[1]
-        ratio = ratios.compute_ratio(rank, cumulated)
-        return weight * values[grade] * ratio, (cumulated, weight * continuation[grade])
+        totals, weight = ratios.add_document(state[0], grade), state[1]
+        ratio = ratios.compute_ratio(rank, totals)
+        return weight * values[grade] * ratio, (totals, weight * continuation[grade])
 
     return setting.make_stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
 
@@ -309,9 +312,9 @@ def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
 
 def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     ratios = BlendedRatios.from_measure(measure, setting)
-    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
+    totals = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
-    rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
+    rows = [tuple(ratios.compute_ratio(rank, document) for document in totals) for rank in ranks]
     return Form(_sum_first_relevant(rows, ratios.is_relevant, setting))
 
 
@@ -319,7 +322,7 @@ def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     """Return the form of P-measure: the ratio at the first document of the run's highest grade."""
     # The first document of a higher grade replaces the ratio: its contribution is the difference.
     # The state consists of the highest grade so far, the ratio at its first document, and the
-    # cumulated documents and gain.
+    # totals of documents and gain.
     # P+ averages all ratios down to this document, and has too many distinct values. With a single
     # relevant grade it equals P-measure.
     if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.max_grade:
@@ -327,16 +330,16 @@ def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     ratios, max_grade = BlendedRatios.from_measure(measure, setting), setting.max_grade
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
-        best_grade, best_ratio, cumulated = state
+        best_grade, best_ratio, totals = state
         if not ratios.is_counted(rank, grade) or best_grade == max_grade:
             return ZERO, state
-        cumulated = ratios.add_document(cumulated, grade)
+        totals = ratios.add_document(totals, grade)
         if grade <= best_grade:
-            return ZERO, (best_grade, best_ratio, cumulated)
-        ratio = ratios.compute_ratio(rank, cumulated)
+            return ZERO, (best_grade, best_ratio, totals)
+        ratio = ratios.compute_ratio(rank, totals)
         # No grade exceeds the highest, so that later ranks do not matter.
         final_state = (max_grade, ZERO, NO_DOCUMENTS)
-        return ratio - best_ratio, final_state if grade == max_grade else (grade, ratio, cumulated)
+        return ratio - best_ratio, final_state if grade == max_grade else (grade, ratio, totals)
 
     return Form(setting.make_stateful(("best ratio", ratios), (-1, ZERO, NO_DOCUMENTS), step))
 
@@ -468,8 +471,8 @@ _LIMITS = ("T", "K", "hb", "hc", "median")
 def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
     """Return the form of a Bejeweled player model; the state is the sum of gains, None at the end.
 
-    Whether a player stops depends on comparisons of sums in floats. Therefore gains and limits such
-    as 1/3, which floats round, have no form.
+    Whether a player stops depends on comparisons of sums in floats. Therefore models with gains or
+    limits such as 1/3, which floats round, have no form.
     """
     if model.unit is not None:
         return None

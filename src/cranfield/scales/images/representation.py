@@ -1,7 +1,7 @@
 """Tables of the values of an image, and functions shared by the representations of images.
 
-Images too large for a table are represented by sums of parts (`sums.py`), by windows of values
-(`windows.py`) or by a sample (`sampling.py`).
+Other images are represented by sums of parts (`sums.py`), by windows of values (`windows.py`) or by
+a sample (`sampling.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import iterate_in_threads
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
+from cranfield.scales.forms.exact_values import BigInts, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
 
 CHUNK_SIZE = 2**17
@@ -116,8 +116,8 @@ def count_pairs(
 
 def make_near_error() -> PolicyError:
     return PolicyError(
-        "too many possible values are too close for floats to distinguish them; rank the runs with"
-        " rank_runs(), or rank fewer values at a time"
+        "too many possible values are too close for floats to distinguish them; rank fewer values"
+        " at a time, or runs (with rank_runs()) instead of scores"
     )
 
 
@@ -156,7 +156,8 @@ class Gaps:
     is_equispaced
         Whether all gaps between neighbouring values are equal; exact if the image is exact.
     smallest, largest
-        The smallest and the largest gap; None if there are too many values, or only one.
+        The smallest and the largest gap; None if there is only one value, or if the gaps are
+        unequal and too many to list.
     lowest, highest
         The lowest and the highest value.
     unused
@@ -173,7 +174,7 @@ class Gaps:
 
 
 def check_n_runs(n_runs: int) -> None:
-    """Refuse a number of runs that does not fit into 64 bits."""
+    """Refuse a number of runs that is too large to be stored in int64."""
     if n_runs >= INT64_BOUND:
         raise PolicyError(
             f"about 2^{n_runs.bit_length() - 1} runs are too many to rank runs instead of values;"
@@ -194,7 +195,7 @@ class ExactImage:
 BLOCK_SIZE = 2**16
 """Number of runs that are scored at a time."""
 MERGE_TOLERANCE = 2.0**-40
-"""Relative distance within which values of a measure without a form count as equal."""
+"""Relative distance within which neighbouring values of a measure without a form count as equal."""
 
 
 class ListedImage(ExactImage):
@@ -213,7 +214,7 @@ class ListedImage(ExactImage):
         raise NotImplementedError
 
     @cached_property
-    def n_runs_below(self) -> Exact:
+    def n_runs_below(self) -> BigInts:
         """Number of runs with a value below each value, followed by the number of all runs."""
         raise NotImplementedError
 
@@ -292,7 +293,7 @@ class TableImage(ListedImage):
         return self.keys.astype(np.float64) * (numerator / denominator)
 
     @cached_property
-    def n_runs_below(self) -> Exact:
+    def n_runs_below(self) -> BigInts:
         counts_by_state = self.walk.make_end_counts(counts_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
             counts_by_state = self.walk.prepend_rank(counts_by_state, rank)

@@ -94,7 +94,7 @@ class WalkSteps:
 class SearchableWalk:
     """A walk prepared for drawing runs and for walking back from a value.
 
-    For each number of first ranks, `divisors` has the greatest common divisor of their values, and
+    For each number of first ranks, `divisors` has the greatest common divisor of their gains, and
     `lowest` and `highest` have bounds of their values by state. The last of the `moduli` is PRIME.
     """
 
@@ -190,7 +190,7 @@ class Heads:
     """Hashes of the values modulo PRIME and of the states, ascending."""
 
     @classmethod
-    def list_values(cls, search: SearchableWalk, max_values: int) -> Heads:
+    def from_walk(cls, search: SearchableWalk, max_values: int) -> Heads:
         """List the values of as many first ranks as possible with at most `max_values` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
@@ -288,7 +288,7 @@ class SampledImage:
         self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if some value minus the lowest is not a multiple of the lowest gap."""
+        """Return True if a run proves that not all gaps equal that of the two lowest values."""
         lowest_values: list[list[int]] = [[0]]
         for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]
@@ -304,7 +304,7 @@ class SampledImage:
     def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
-        heads = Heads.list_values(self.search, 1)
+        heads = Heads.from_walk(self.search, 1)
         values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._make_stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
@@ -329,14 +329,14 @@ class SampledImage:
         return (
             f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with"
             f" absolute errors of at most {self.error:.2g}, and relative errors of at most"
-            f" {self.curve.relative_error:.0%} for scores >= {MIN_PROPORTION:g}"
+            f" {self.curve.relative_error:.0%} for ranks >= {MIN_PROPORTION:g}"
             f" ({CONFIDENCE:.0%} confidence)"
         )
 
     @cached_property
     def curve(self) -> Curve:
         """The estimated distribution of values."""
-        search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
+        search, heads = self.search, Heads.from_walk(self.search, MAX_HEADS)
         deviation = float(
             draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._make_stream(1))[0].std()
         )

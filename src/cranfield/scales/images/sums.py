@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import inflect
-from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
+from cranfield.scales.forms.exact_values import BigInts, FormPart, count_runs, count_sums
 from cranfield.scales.forms.form import compute_inverse_log, iterate_precisions, scale_inverse_log
 from cranfield.scales.images.representation import (
     INT64_BOUND,
@@ -51,8 +51,8 @@ MARGIN = 1 + 2.0**-20
 class LexicographicParts:
     """Parts in an order such that the smallest gap of each exceeds the range of all later parts.
 
-    Ranks are then numbers in a mixed radix. This holds for RBP with p < 1 / (grades + 1), for RBP
-    with p = 1/2 and binary gains, and for every single part.
+    Ranks are then numbers in a mixed radix. This holds for RBP with evenly spaced gains and
+    p < 1 / (grades + 1), for RBP with p = 1/2 and binary gains, and for every single part.
     """
 
     parts: tuple[FormPart, ...]
@@ -73,7 +73,7 @@ class LexicographicParts:
         order = sorted(range(len(parts)), key=lambda i: -float(np.ptp(parts[i].values)))
         active_parts = [parts[i] for i in order if parts[i].keys.size > 1]
         is_exact = len({part.base for part in active_parts}) <= 1
-        sums: list[tuple[Exact, Any]] = [
+        sums: list[tuple[BigInts, Any]] = [
             (part.keys.astype(object), part.unit) if is_exact else (part.values, 1.0)
             for part in active_parts
         ]
@@ -99,7 +99,7 @@ class LexicographicParts:
                 room = room - self.parts[index].min_relevant[column]
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
-    def _make_tables(self, counts_runs: bool) -> list[tuple[Exact, Exact]]:
+    def _make_tables(self, counts_runs: bool) -> list[tuple[BigInts, BigInts]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
         # The room is the number of relevant documents that the limit still allows.
         rooms = np.arange((self.limit or 0) + 1)
@@ -120,7 +120,7 @@ class LexicographicParts:
 
 
 MIN_INNER = 2**12
-"""Minimum number of sums of the inner side, unless there are fewer in all."""
+"""Minimum of the intended number of sums of the inner side."""
 TYPICAL_RUNS = 2**12
 """Typical number of ranked runs, for which the sizes of both sides are chosen."""
 
@@ -411,7 +411,7 @@ class SummedImage:
     def _common_denominator(self) -> int:
         return lcm(*(part.unit.denominator for part in self.parts))
 
-    def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
+    def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[BigInts, BigInts]:
         """Return a - b times 2^bits and the common denominator, and bounds on its error."""
         difference, max_error = np.zeros((2, len(a)), dtype=object)
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
@@ -503,7 +503,7 @@ class SummedImage:
         return is_equal, min_gap, float(steps.max())
 
     def _find_extremes(
-        self, values: Sequence[Exact], parts: Sequence[FormPart] = ()
+        self, values: Sequence[BigInts], parts: Sequence[FormPart] = ()
     ) -> tuple[Any, Any]:
         """Return the lowest and the highest sum with one value of each part, within the limit."""
         if self.limit is None:

@@ -120,7 +120,7 @@ class Image:
     def error(self) -> float:
         """Bound on the error of relative ranks, which holds with the stated `confidence`.
 
-        0 unless relative ranks are approximate; then computing the bound takes some seconds.
+        0 unless relative ranks are approximate; then computing the bound takes up to a minute.
         """
         return self._representation.error
 
@@ -222,8 +222,8 @@ class Image:
         Raises
         ------
         PolicyError
-            For a score that is not a number, for a score that has no value of the image, or several
-            values, within a relative distance of 2^-44, and if the image is too large.
+            For a score that is not a finite number, has no value of the image, or several, within a
+            relative distance of 2^-44 (`tolerance`, if larger); and if the image is too large.
 
         Notes
         -----
@@ -282,7 +282,7 @@ class Image:
         Raises
         ------
         PolicyError
-            If there are too many values, or runs.
+            If there are too many values or runs, or for unknown `ties`.
 
         Examples
         --------
@@ -317,7 +317,7 @@ class Image:
         ------
         PolicyError
             If runs are too long, grades are not 0 to c, runs have more than `at_most` relevant
-            documents, or the image is too large.
+            documents, the image is too large, or `ties` is unknown.
 
         Examples
         --------
@@ -452,13 +452,14 @@ def image(
         too large (:func:`cranfield.scales.runs.check_size`); for other arguments out of range; and
         for images that are too large.
     MeasureError
-        For an invalid measure, or a measure that depends on more than the grades by rank.
+        For an invalid measure, a measure that depends on more than the grades by rank, or grades
+        above its `max_grade`.
 
     Notes
     -----
-    The images of measures with an exact form are exact. Other measures are scored on
-    all runs, of which there may be at most 2^20, and scores within a relative distance of 2^-40
-    (`tolerance`) count as equal.
+    The images of measures with an exact form are exact unless they have too many values
+    (`is_approximate`). Other measures are scored on all runs, of which there may be at most 2^20
+    (fewer for user models), and scores within a relative distance of 2^-40 count as equal.
 
     Examples
     --------
@@ -484,15 +485,15 @@ def make_topic_image(
     measure: Measure,
     length: int,
     grades: int,
-    ideal: Sequence[int] | None,
+    judgments: Sequence[int] | None,
     at_most: int | None = None,
 ) -> Image:
-    """Return the image of a measure for one topic, if its order of runs depends on the topic."""
+    """Return the image, for one topic, of a measure whose order of runs depends on the topic."""
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = find_form(measure, length, grades) is None
     max_runs = MAX_TOPIC_RUNS[has_no_form]
     if not (has_no_form and has_more_runs(max_runs, length, grades)):
-        documents, limit = check_judgments(ideal, length, grades), _check_limit(at_most, length)
+        documents, limit = check_judgments(judgments, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )

@@ -25,7 +25,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import iterate_in_threads, map_in_threads
-from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
+from cranfield.scales.forms.exact_values import BigInts, ValueCounts, Walk
 from cranfield.scales.images.representation import (
     ExactImage,
     Gaps,
@@ -62,17 +62,17 @@ def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
 class Halves:
     """The values of the first ranks (heads) and of the last ranks (tails), by state at the cut."""
 
-    heads: Exact
+    heads: BigInts
     """Values of the first ranks, state by state."""
-    tails: Exact
+    tails: BigInts
     """Values of the last ranks, ascending within each state."""
     head_ends: Ints
     tail_ends: Ints
     """Index in `heads` and in `tails` at which the values of each state end."""
     slack: float
     """Bound on the error of a difference of floats; 0 if integers are compared."""
-    n_head_runs: Exact
-    n_tail_runs: Exact
+    n_head_runs: BigInts
+    n_tail_runs: BigInts
     """Number of runs with each value; empty if runs are not counted."""
 
     @classmethod
@@ -107,7 +107,7 @@ class Halves:
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
-    def find_first_tails(self, borders: Exact, *, is_above: bool = False) -> Ints:
+    def find_first_tails(self, borders: BigInts, *, is_above: bool = False) -> Ints:
         """Return the index of the first tail whose sum with a head may reach a border.
 
         The shape is (borders, heads). With `is_above`, it is the first tail whose sum with a head
@@ -127,7 +127,7 @@ class Halves:
             head_start, tail_start = head_end, tail_end
         return indices
 
-    def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def find_tails(self, low: BigInts, high: BigInts) -> tuple[Ints, Ints]:
         """Return, for each interval and head, the index of the first tail whose sum may be inside.
 
         Also return the number of such tails, which are consecutive.
@@ -135,12 +135,12 @@ class Halves:
         first_tails = self.find_first_tails(low)
         return first_tails, np.maximum(self.find_first_tails(high, is_above=True) - first_tails, 0)
 
-    def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def list_sums(self, low: BigInts, high: BigInts) -> tuple[Ints, Ints]:
         """Return, for each sum inside an interval, its interval and distance from the lower end."""
         return self.compute_sums(*self.find_tails(low, high), low, high)
 
     def compute_sums(
-        self, first_tails: Ints, n_tails: Ints, low: Exact, high: Exact
+        self, first_tails: Ints, n_tails: Ints, low: BigInts, high: BigInts
     ) -> tuple[Ints, Ints]:
         """Return the result of :meth:`list_sums` for given tails of each head."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
@@ -156,7 +156,7 @@ class Halves:
         return interval, sums
 
 
-def to_words(numbers: Exact) -> Ints:
+def to_words(numbers: BigInts) -> Ints:
     """Convert integers to signed 64-bit integers, modulo 2^64."""
     if numbers.dtype == object:
         return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
@@ -211,7 +211,7 @@ SAMPLE_SIZE = 2**21
 class RankMarks:
     """Marks (values with a stored rank), size and extreme gaps of an image."""
 
-    values: Exact
+    values: BigInts
     """The marks, ascending, including the first value of each window."""
     n_below: Ints
     """Number of values of the image below each mark."""
@@ -265,7 +265,7 @@ class WindowedImage(ExactImage):
         )
 
     @cached_property
-    def _borders(self) -> Exact:
+    def _borders(self) -> BigInts:
         """Borders of windows with about equal numbers of sums, chosen from a sample of the sums."""
         halves = self.halves
         stride = max(1, halves.n_pairs // SAMPLE_SIZE)
@@ -330,7 +330,7 @@ class WindowedImage(ExactImage):
     def rank_runs(self, runs: Ints) -> Ints:
         return self._rank_values(self.walk.compute_values(runs))
 
-    def _rank_values(self, values: Exact) -> Ints:
+    def _rank_values(self, values: BigInts) -> Ints:
         unique_values, inverse = np.unique(values, return_inverse=True)
         marks = self.marks
         index = np.searchsorted(marks.values, unique_values, side="right") - 1
@@ -340,7 +340,7 @@ class WindowedImage(ExactImage):
             ranks[block] += np.bincount(interval, minlength=ranks[block].size)
         return ranks[inverse.ravel()]
 
-    def _yield_intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
+    def _yield_intervals(self, low: BigInts, high: BigInts) -> Iterator[tuple[slice, Ints, Ints]]:
         """Yield blocks of intervals, with the index of the interval and s - low of each value s."""
         bits = max(int((high - low).max()).bit_length(), 1)
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))

@@ -122,7 +122,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     ),
     (lambda names: charts.judges_chart(judges(), names), ["x"], "'x'; expected one of:"),
     (lambda names: charts.judges_chart(judges(), names), [], "1 to 4 statistics, got 0"),
-    (lambda names: charts.confusion_chart(judges(), judges=names), ["y"], "'y'"),
+    (lambda names: charts.confusion_chart(judges(), judges=names), ["y"], "judge 'y'"),
     (lambda measure: charts.self_preference_chart(bias(), measure), "AP", "'AP'; expected one of:"),
 ]
 

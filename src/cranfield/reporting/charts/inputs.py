@@ -56,16 +56,18 @@ def check_drawable(scores: Any) -> Scores:
     return topic_scores
 
 
-def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> list[int]:
-    """Return the indices of systems in a list of names; by default all."""
+def find_systems(
+    names: Sequence[str], systems: Sequence[str] | str | None, noun: str = "system"
+) -> list[int]:
+    """Return the indices of systems, or of judges, in a list of names; by default all."""
     if systems is None:
         return list(range(len(names)))
     if not isinstance(systems, str) and not isinstance(systems, Sequence):
-        raise PolicyError(f"systems must be a list of names, got {quote(systems)}")
+        raise PolicyError(f"{noun}s must be a list of names, got {quote(systems)}")
     selection = [systems] if isinstance(systems, str) else list(dict.fromkeys(systems))
     if not selection:
-        raise PolicyError("expected at least one system, got an empty list")
-    return [find_label(name, names) for name in selection]
+        raise PolicyError(f"expected at least one {noun}, got an empty list")
+    return [find_label(name, names, noun) for name in selection]
 
 
 def check_name(noun: str, name: str | None, names: Iterable[str]) -> str:

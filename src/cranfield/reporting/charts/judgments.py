@@ -17,7 +17,7 @@ from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name, find_systems, make_labels
 
 WIDTH = 520  # width of charts with a row for each judge, in pixels
-SHAPES = ("circle", "diamond", "square", "triangle-up")  # of statistics
+SHAPES = ("circle", "diamond", "square", "triangle-up")  # shapes of points, by statistic
 SIDE = 150  # width and height of a confusion matrix
 COLUMNS = 4  # number of confusion matrices side by side
 MIN_DARK = 0.55  # proportion above which a cell is so dark that its number is written in white
@@ -131,7 +131,7 @@ def confusion_chart(
     1
     """
     names = make_labels(comparison.judges)
-    selection = find_systems(comparison.judges, judges)
+    selection = find_systems(comparison.judges, judges, "judge")
     proportions = comparison.tabulate_calibration()
     panels = []
     for k in selection:

@@ -121,6 +121,8 @@ def test_files_appear_whole_or_not_at_all(chart: Any, tmp_path: Path) -> None:
     assert path.read_text() == "before"
     with pytest.raises(cf.PolicyError, match="expected an Altair chart, got dict"):
         save({}, path)
+    with pytest.raises(cf.PolicyError, match="expected an Altair chart, got dict"):
+        save({}, path, title=False)
     with pytest.raises(cf.InputError, match="cannot be written"):
         save(chart, tmp_path / "missing" / "c.json")
     assert [one.name for one in tmp_path.iterdir()] == ["c.json"]

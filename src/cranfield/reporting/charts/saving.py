@@ -113,6 +113,7 @@ def _resize(chart: Any, width: float | None, height: float | None, title: bool) 
     check_extra("json")
     import altair as alt
 
+    _require_chart(chart)
     changes: dict[str, Any] = {}
     for name, size in sizes.items():
         check_number(name, size, 30, 1000)
@@ -125,7 +126,7 @@ def _resize(chart: Any, width: float | None, height: float | None, title: bool) 
             contains="padding",
         )
     if width is not None:
-        chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
+        chart = type(chart).from_dict(_fit_to_width(chart.to_dict(), changes["width"]))
     if height is not None:
         for encoding in _find_encodings(spec := chart.to_dict()):
             if isinstance(axis := encoding.get("y", {}).get("axis"), dict):
@@ -136,7 +137,7 @@ def _resize(chart: Any, width: float | None, height: float | None, title: bool) 
     return chart.properties(**changes)
 
 
-def _fit(spec: dict[str, Any], width: int) -> dict[str, Any]:
+def _fit_to_width(spec: dict[str, Any], width: int) -> dict[str, Any]:
     """Change the labels and legends of a specification so that they fit into a width in pixels."""
     channels = [
         (name, channel)
@@ -224,10 +225,7 @@ def check_extra(suffix: str) -> None:
 def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     """Render a chart as the content of a file."""
     check_extra(suffix)
-    import altair as alt
-
-    if not isinstance(chart, alt.TopLevelMixin):
-        raise PolicyError(f"expected an Altair chart, got {type(chart).__name__}")
+    _require_chart(chart)
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
         raise PolicyError(f"scale must be a number above 0 and up to 20, got {quote(scale)}")
     if suffix == "json":
@@ -249,6 +247,13 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     untyped_chart: Any = chart
     untyped_chart.save(out, format=suffix, scale_factor=scale)
     return out.getvalue()
+
+
+def _require_chart(chart: Any) -> None:
+    import altair as alt
+
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise PolicyError(f"expected an Altair chart, got {type(chart).__name__}")
 
 
 def _render_svg(chart: Any) -> str:

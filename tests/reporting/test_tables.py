@@ -292,6 +292,7 @@ OTHERS = {"x": some_scores(), "y": some_scores(systems=("a", "b"))}
         (tabulate_evaluation, {}, "at least one measure"),
         (lambda rows: Table("", ["a", "b"], rows), [["1", "2"], ["3"]], "row 2.*got 1"),
         (lambda second: cf.table(cf.compare(some_scores()), second=second), True, "second"),
+        (lambda n: cf.table(cf.compare(some_scores()).anova, places=n), 2, "analysis of variance"),
         *(
             (lambda places: cf.table(some_scores(), places=places), places, "places")
             for places in (-1, 2.5, "x")

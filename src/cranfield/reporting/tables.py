@@ -455,7 +455,7 @@ def _check_option_names(options: Mapping[str, Any]) -> None:
 
 
 def _make_result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
-    """Return the table of results other than scores; refuse options that apply to scores only."""
+    """Return the table of results other than scores; refuse options that do not apply to them."""
     kind = type(results).__name__
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
@@ -464,6 +464,8 @@ def _make_result_table(results: Any, places: int | None, options: Sequence[str])
         )
     if options:
         raise PolicyError(f"{options[0]} requires an evaluation or scores, got {kind}")
+    if isinstance(results, AnovaTable) and places is not None:
+        raise PolicyError("places cannot be combined with an analysis of variance")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
         return tabulate_frame(results, "", places=4 if places is None else places)

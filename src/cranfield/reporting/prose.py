@@ -144,7 +144,7 @@ def start_sentence(line: str) -> str:
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
-    """Count the decimals of two significant digits of a half-width; `default` for 0 and inf."""
+    """Count the decimals for two digits of a half-width; `default` unless finite and above 0."""
     half_width = (high - low) / 2
     if not isfinite(half_width) or half_width <= 0:
         return default
@@ -184,7 +184,7 @@ def write_pvalue(pvalue: float, alpha: float) -> Maths:
     return Maths(f"p = {pvalue:.{decimals}f}")
 
 
-ZERO = 1e-9  # bounds with at most this absolute value are 0 up to rounding errors
+MAX_ERROR = 1e-9  # numbers with at most this absolute value count as 0
 MAX_PAIRS = 5  # maximum number of pairs whose differences are listed
 MAX_NAMED_PAIRS = 20  # maximum number of significantly different pairs that are named
 
@@ -233,7 +233,7 @@ def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     decimals = count_decimals(low, high, comparison.places)
     # A difference or bound other than 0 is not rounded to 0.
     quantities = (low, high, bound_sum / 2)
-    min_size = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
+    min_size = min((abs(x) for x in quantities if MAX_ERROR < abs(x) < np.inf), default=1.0)
     while decimals < MAX_DECIMALS and round(min_size, decimals) == 0:
         decimals += 1
     return decimals
@@ -249,7 +249,7 @@ def _format_mean(comparison: PairwiseComparison, system: int, k: int) -> str:
 
 
 def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Describe the significant differences."""
+    """Describe the differences, and which of them are significant."""
     is_significant = comparison.is_significant()
     if len(comparison) == 1:
         a, b = int(comparison.first[0]), int(comparison.second[0])
@@ -285,7 +285,7 @@ def _choose_verb(count: int) -> str:
     return "differs" if count == 1 else "differ"
 
 
-SIGNIFICANT = (BETTER, WORSE)
+SIGNIFICANT_VERDICTS = (BETTER, WORSE)
 
 
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
@@ -299,12 +299,12 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
         yield [f"The {comparison.mean_of} of the baseline {baseline} was {mean}."]
         if (
             comparison.alternative == "two-sided"
-            and not np.isin(verdicts[pairs], SIGNIFICANT).any()
+            and not np.isin(verdicts[pairs], SIGNIFICANT_VERDICTS).any()
         ):
             if len(comparison.baselines) > 1:
                 yield [f"No system is significantly different from {baseline}."]
             continue
-        for verdict in SIGNIFICANT:
+        for verdict in SIGNIFICANT_VERDICTS:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
@@ -747,7 +747,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
 
 
 def _add_article(title: str) -> str:
-    """Return a title with an article, in lower case unless it starts with a name or an acronym."""
+    """Add an article, unless a title starts with a possessive; common nouns get a small letter."""
     word = title.split(maxsplit=1)[0]
     if word.endswith("'s"):
         return title

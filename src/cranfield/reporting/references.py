@@ -111,7 +111,7 @@ def read_works() -> dict[str, Work]:
 def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
     """Return the works that a text cites, and the citations of unknown works."""
     works: dict[str, Work] = {}
-    unknown_works = []
+    unknown_citations = []
     for names, years in _CITATION.findall(source):
         authors = [*map(_remove_accents, re.split(r", | and ", _OTHER_AUTHORS.sub("", names)))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
@@ -123,13 +123,13 @@ def find_cited_works(source: str) -> tuple[list[Work], list[str]]:
             ]
             if len(matches) > 1 and is_abridged:
                 # "and others" rarely stands for a single author, who would be named.
-                works_of_several = [m for m in matches if len(m.families) > len(authors) + 1]
-                matches = works_of_several or matches
+                several_author_works = [m for m in matches if len(m.families) > len(authors) + 1]
+                matches = several_author_works or matches
             works |= {work.key: work for work in matches}
             if not matches:
-                unknown_works.append(f"{names} ({year})")
+                unknown_citations.append(f"{names} ({year})")
     works |= {name: read_works()[name] for name in SOFTWARE if name in source}
-    return list(works.values()), unknown_works
+    return list(works.values()), unknown_citations
 
 
 def _matches_citation(work: Work, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
@@ -182,7 +182,7 @@ class References:
     used_for
         Names for which each work is cited, by key.
     missing
-        Names without a known source.
+        Names without a known source, and citations of unknown works.
     """
 
     entries: tuple[Work, ...]
@@ -222,8 +222,8 @@ def cite(*subjects: Any) -> References:
     Parameters
     ----------
     subjects
-        Evaluations, scores, measures, comparisons, analyses of variance and results of studies;
-        names of measures, tests, corrections, effect sizes and studies, such as
+        Evaluations, scores, measures, comparisons, analyses of variance, studies, and other results
+        with a source; names of measures, tests, corrections, effect sizes and studies, such as
         `discriminative-power`; keys, such as `ferrante2021`; or lists of these.
 
     Raises
@@ -383,16 +383,16 @@ NAMED_SUBJECTS: Mapping[
     "correction": (CORRECTIONS, _find_correction_source),
     "effect size": (KINDS, _find_effect_source),
 }
-"""Registry of the subjects that can be cited by name, and their sources, by noun."""
+"""Registries of subjects that can be cited by name, and functions that find sources, by noun."""
 
 
 def _find_named_sources(name: str) -> list[tuple[str, str]]:
     """Return name and source for the name of a work, study, test, correction or measure."""
     if name in read_works():
         return [("", f"{KEY_PREFIX}{name}")]
-    for _, sources in NAMED_SUBJECTS.values():
+    for _, find_sources in NAMED_SUBJECTS.values():
         try:
-            return list(sources(name))
+            return list(find_sources(name))
         except PolicyError:
             pass
     try:
@@ -410,7 +410,7 @@ def _find_named_sources(name: str) -> list[tuple[str, str]]:
 
 
 def _find_scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the source on scales if a test in `names` requires a higher scale than a measure's."""
+    """Yield the source on scales if a test in `names` requires a higher scale than a measure."""
     required_scales, measure_scales = [], []
     for name in names:
         try:

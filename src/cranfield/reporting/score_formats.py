@@ -125,14 +125,14 @@ def format_scores_json(
 ) -> str:
     """Format scores as JSON; `about` replaces the settings."""
     content = dict(about or {"settings": next(iter(scores.values())).settings})
-    content |= list_scores(scores, by_topic=by_topic)
+    content |= convert_scores(scores, by_topic=by_topic)
     if notes is not None:
         content["notes"] = notes
     return format_json(content)
 
 
-def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
-    """Return measures, and overall values and, if `by_topic`, values by topic, for JSON."""
+def convert_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+    """Return a dictionary for JSON of measures, overall values and, if `by_topic`, topic values."""
     first_scores = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}

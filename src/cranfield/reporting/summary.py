@@ -31,12 +31,10 @@ def separate_shared_lines(
         name: {line: _generalise(name, line) for line in measure_lines}
         for name, measure_lines in lines.items()
     }
-    first, *others = (
+    first_lines, *other_lines = (
         dict.fromkeys(measure_lines.values()) for measure_lines in general_lines.values()
     )
-    common_lines = [
-        line for line in first if all(line in measure_lines for measure_lines in others)
-    ]
+    common_lines = [line for line in first_lines if all(line in group for group in other_lines)]
     own_lines = {
         name: [line for line in measure_lines if general_lines[name][line] not in common_lines]
         for name, measure_lines in lines.items()

@@ -33,9 +33,9 @@ from cranfield.tabular import NO_VALUE, Cell, Table, tabulate_frame
 class SignificanceMarks:
     """Significance marks by measure and system; marks `beaten` refer to systems by `letters`."""
 
-    by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     letters: Sequence[str] = ()
-    statistics: Mapping[str, PairwiseComparison] = field(default_factory=dict)
+    comparisons: Mapping[str, PairwiseComparison] = field(default_factory=dict)
     legend: Sequence[str] = ()
     remarks: Sequence[str] = ()
     baselines: Sequence[str] = ()
@@ -57,29 +57,29 @@ def make_marks(
         for pairs in comparisons.values():
             pairs.require_all_pairs("letters")
     if kind == "symbols":
-        by_measure = {name: _choose_symbols(pairs, levels) for name, pairs in comparisons.items()}
+        texts = {name: _choose_symbols(pairs, levels) for name, pairs in comparisons.items()}
         meaning = _describe_symbols(first_comparison.baselines, levels)
-        if any(WORSE_SYMBOL in mark for marks in by_measure.values() for mark in marks):
+        if any(WORSE_SYMBOL in mark for marks in texts.values() for mark in marks):
             meaning += f"; {WORSE_SYMBOL} worse"
     elif kind == "groups":
-        by_measure = {name: list_group_letters(pairs) or [] for name, pairs in comparisons.items()}
+        texts = {name: list_group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
         letters = [name_group(k) for k in range(len(first_comparison.systems))]
-        by_measure = {name: _list_beaten(pairs, letters) for name, pairs in comparisons.items()}
+        texts = {name: _list_beaten(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
-    applied = joint or first_comparison
+    test_result = joint or first_comparison
     scope = "all measures jointly" if joint else "each measure separately"
     suffix = f", {scope}" if len(comparisons) > 1 else ""
-    legend = [meaning, f"{applied.method}{suffix}"]
-    if applied.resamples is not None:
-        legend.append(f"{applied.resamples:,} random samples, seed {applied.seed}")
+    legend = [meaning, f"{test_result.method}{suffix}"]
+    if test_result.resamples is not None:
+        legend.append(f"{test_result.resamples:,} random samples, seed {test_result.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
     rank_measures = [name for name, pairs in comparisons.items() if pairs.mean_of == "mean rank"]
-    statistics = {name: pairs for name, pairs in comparisons.items() if name not in rank_measures}
+    mean_comparisons = {k: pairs for k, pairs in comparisons.items() if k not in rank_measures}
     statistic_notes = {
         name: f"each value is the {pairs.mean_of}"
-        for name, pairs in statistics.items()
+        for name, pairs in mean_comparisons.items()
         if pairs.statistic_of_topics != STATISTIC_OF_AGGREGATE[pairs.scores.aggregate]
     }
     is_common = len(statistic_notes) == len(comparisons)
@@ -95,13 +95,13 @@ def make_marks(
     )
     remarks = remarks if joint is None else dict.fromkeys(joint.notes)
     baselines = first_comparison.baselines if kind == "symbols" else ()
-    return SignificanceMarks(by_measure, letters, statistics, legend, list(remarks), baselines)
+    return SignificanceMarks(texts, letters, mean_comparisons, legend, list(remarks), baselines)
 
 
 def _compare_jointly(
     scores: Mapping[str, Scores], **options: Any
 ) -> tuple[JointComparison, dict[str, PairwiseComparison]]:
-    """Return a joint test, and comparisons by each measure with its p-values."""
+    """Return a joint test, and comparisons by each measure with the p-values of the joint test."""
     options = {name: value for name, value in options.items() if value is not None}
     for name in options:
         if name not in JOINT_OPTIONS:
@@ -109,23 +109,23 @@ def _compare_jointly(
     joint = compare_measures(scores, **options)
     complete, _ = complete_scores(align_scores(scores), options.get("missing", "error"))
     comparisons = {}
-    tested: dict[str, Any] = {
+    test_options: dict[str, Any] = {
         "test": "t",
         "correction": "none",
         "baseline": joint.baselines or None,
     }
     for (name, values), pvalues in zip(complete.items(), joint.pvalues.T, strict=True):
-        comparison = compare(values, alpha=joint.alpha, **tested)
+        comparison = compare(values, alpha=joint.alpha, **test_options)
         comparisons[name] = replace(comparison, adjusted_pvalues=pvalues)
     return joint, comparisons
 
 
 def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
     if len(baselines) == 1:
-        by_level = [f"{s} p ≤ {level:g}" for s, level in zip(SYMBOLS, levels, strict=False)]
-        return f"significantly different from {baselines[0]}: {', '.join(by_level)}"
-    by_baseline = [f"{s} {name}" for s, name in zip(SYMBOLS, baselines, strict=False)]
-    return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(by_baseline)}"
+        texts = [f"{s} p ≤ {level:g}" for s, level in zip(SYMBOLS, levels, strict=False)]
+        return f"significantly different from {baselines[0]}: {', '.join(texts)}"
+    texts = [f"{s} {name}" for s, name in zip(SYMBOLS, baselines, strict=False)]
+    return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(texts)}"
 
 
 def _choose_symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
@@ -170,9 +170,9 @@ def tabulate_evaluation(
 ) -> Table:
     """Make a table with a row for each system and a column for each measure."""
     marks = marks or SignificanceMarks()
-    systems = _check_equal(scores, "systems").systems
+    systems = _check_same_axes(scores, "systems").systems
     overall = {
-        name: pairs.means if (pairs := marks.statistics.get(name)) else measure_scores.overall()
+        name: pairs.means if (pairs := marks.comparisons.get(name)) else measure_scores.overall()
         for name, measure_scores in scores.items()
     }
     order = _sort_systems(scores, overall, sort)
@@ -182,7 +182,7 @@ def tabulate_evaluation(
     for name, measure_scores in scores.items():
         texts = _format_values(measure_scores, overall[name], percent, places)
         ranks = _rank_values(texts, measure_scores.lower_is_better)
-        symbols = marks.by_measure.get(name, [""] * len(texts))
+        symbols = marks.texts.get(name, [""] * len(texts))
         column: list[str | Cell] = []
         for text, mark, rank in zip(texts, symbols, ranks, strict=True):
             bold, underline = best and rank == 0 and has_several, second and rank == 1
@@ -217,14 +217,14 @@ def tabulate_evaluation(
 
 def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system, and then rows of overall values."""
-    first_scores = _check_equal(scores, "systems", "topics")
+    first_scores = _check_same_axes(scores, "systems", "topics")
     sizes = inflect(len(first_scores.systems), "system"), inflect(len(first_scores.topics), "topic")
     unit_table = tabulate_units(scores, places=places, has_bold=False)
     return replace(unit_table, title=", ".join(sizes), head=["Topic", "System", *scores])
 
 
-def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
-    """Check that all measures have the same systems, or topics; return the scores of the first."""
+def _check_same_axes(scores: Mapping[str, Scores], *nouns: str) -> Scores:
+    """Check that all measures have equal `nouns`, such as topics; return the first scores."""
     if not scores:
         raise CranfieldError("expected the scores of at least one measure, got none")
     first_scores = next(iter(scores.values()))
@@ -384,8 +384,8 @@ def table(
     \end{table}
     """
     _check_option_names(options)
-    tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
-    test_names = [name for name, value in tests.items() if value is not None]
+    test_options: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
+    test_names = [name for name, value in test_options.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
         is_set = {
             "alpha": alpha != 0.05,
@@ -415,11 +415,11 @@ def table(
         levels = parse_levels(alpha)
         kind = check_marks(marks, baselines, levels)
         joint_test = None
-        tests |= {"alpha": levels[0], **options}
+        test_options |= {"alpha": levels[0], **options}
         if joint:
-            joint_test, comparisons = _compare_jointly(scores, **tests)
+            joint_test, comparisons = _compare_jointly(scores, **test_options)
         else:
-            comparisons = {name: compare(value, **tests) for name, value in scores.items()}
+            comparisons = {name: compare(value, **test_options) for name, value in scores.items()}
         score_marks = make_marks(comparisons, kind, levels, joint_test)
         # The table has the tested scores, in which missing scores may be imputed or excluded.
         scores = {name: comparison.scores for name, comparison in comparisons.items()}

@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 
 def tabulate_systems(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return overall values by system; of a single system, more than four measures have rows."""
+    """Return a row for each system, or for each of more than four measures of a single system."""
     score_list = list(scores.values())
-    overall = [score.overall() for score in score_list]
+    overall = [measure_scores.overall() for measure_scores in score_list]
     systems = score_list[0].systems
     if len(systems) == 1 and len(overall) > 4:
         rows = [[m, format_value(v[0], places)] for m, v in zip(scores, overall, strict=True)]
         return Table("", ["measure", systems[0]], rows)
     columns = []
-    for values, score in zip(overall, score_list, strict=True):
-        cells = zip(values, is_best_value(values, score.lower_is_better), strict=True)
+    for values, measure_scores in zip(overall, score_list, strict=True):
+        is_best = is_best_value(values, measure_scores.lower_is_better)
+        cells = zip(values, is_best, strict=True)
         columns.append([Cell(format_value(v, places), bold=bool(bold)) for v, bold in cells])
     order = argsort_best(overall[0], score_list[0].lower_is_better)
     table_rows = [[systems[i], *(column[i] for column in columns)] for i in order]
@@ -40,14 +41,14 @@ def tabulate_units(
     """Return a row for each topic and system, and last the overall values, by default in bold."""
     score_list = list(scores.values())
     units, systems = score_list[0].topics, score_list[0].systems
-    overall = [score.overall() for score in score_list]
+    overall = [measure_scores.overall() for measure_scores in score_list]
 
     def make_row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
         return [topic, systems[system], *(format_value(v[system], places) for v in values)]
 
     indices = range(len(systems))
     rows: list[list[str | Cell]] = [
-        [*make_row(topic, i, [score.values[t] for score in score_list])]
+        [*make_row(topic, i, [measure_scores.values[t] for measure_scores in score_list])]
         for t, topic in enumerate(units)
         for i in indices
     ]

@@ -110,6 +110,6 @@ def test_systems_without_the_topic() -> None:
     runs = {"a": {"1": {"x": 1.0}}, "b": {"2": {"x": 1.0}}}
     ev = cf.evaluate(runs, {"1": {"x": 1}, "2": {"x": 1}}, "AP", topics="intersection")
     spec = spec_of(precision_recall(ev, topic="1"))
-    assert "Excluded: 1 system without a ranking." in spec["title"]["subtitle"]
+    assert "Excluded: 1 system without a score." in spec["title"]["subtitle"]
     with pytest.raises(cf.CranfieldError, match="system 'b' has no score for topic '1'"):
         precision_recall(ev, topic="1", systems=["a", "b"])

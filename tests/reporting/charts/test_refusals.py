@@ -63,7 +63,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
         for p in (0, 1.5, -1, "high", float("nan"))
     ),
     (charts.stability_chart, [], "no study"),
-    (charts.stability_chart, [stable(), stable()], "got AP, anova-2 twice"),
+    (charts.stability_chart, [stable(), stable()], "got AP, anova-2 more than once"),
     (charts.stability_chart, [stable(), stability(np.eye(10)[:, :3], repeats=2)], "3 and 10 pairs"),
     (lambda measure: charts.leave_one_out_chart(left(), measure), "RR", "'RR'.*: AP, P@2"),
     (lambda what: charts.pooling_chart(pooled(), what), "cost", "'cost'; expected one of"),

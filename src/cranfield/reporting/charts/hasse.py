@@ -16,7 +16,7 @@ from cranfield.reporting.charts import theme
 from cranfield.scales.orders import covers, levels
 from cranfield.scales.runs import all_runs, check_size, has_more_runs
 
-SWEEPS = 24  # number of sweeps over all layers
+N_SWEEPS = 24  # number of sweeps over all layers
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> DiagramLayout:
     for layer in layers:
         position[layer] = np.arange(layer.size)
     best_position, min_crossings = position.copy(), _count_crossings(layers, links, position)
-    for sweep in range(SWEEPS):
+    for sweep in range(N_SWEEPS):
         is_upward = sweep % 2 == 0
         for layer in layers if is_upward else layers[::-1]:
             mean = _average_neighbours(layer, links if is_upward else links[:, ::-1], position)
@@ -97,7 +97,7 @@ def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
     for layer in layers:
         position[layer] = order[layer] - (layer.size - 1) / 2
     all_links = np.vstack([links, links[:, ::-1]])
-    for _ in range(SWEEPS):
+    for _ in range(N_SWEEPS):
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
             means = _average_neighbours(sorted_layer, all_links, position)

@@ -61,10 +61,8 @@ def precision_recall(
 
     Raises
     ------
-    PolicyError
-        For unknown systems and topics, and for invalid levels.
     PolicyError, MeasureError
-        For an invalid `rel` or `rounding`.
+        For unknown systems and topics, invalid levels, and an invalid `rel` or `rounding`.
     CranfieldError
         If the topic has no relevant documents, or a requested system (by default, every system) has
         no score.
@@ -147,7 +145,7 @@ def _check_levels(levels: Sequence[float]) -> list[float]:
 def _check_data(
     runs: JudgedRuns, columns: Sequence[int], row: int | None, rel: int, *, requires_all: bool
 ) -> None:
-    """Refuse curves without data; with `requires_all`, a single system without data is refused."""
+    """Refuse curves if no system has data or, with `requires_all`, if one system has no data."""
     if row is not None and not runs.recall_base(rel)[row, 0]:
         raise CranfieldError(
             f"topic {quote(runs.topics[row])} has no relevant documents; recall is undefined"
@@ -241,8 +239,10 @@ def _describe_curves(
         ]
     if len(coloured_systems) < len(order):
         n_coloured = len(coloured_systems)
-        lines.append(f"In colour: the best {n_coloured} of {len(order)} systems by mean precision.")
+        lines.append(
+            f"In colour: the best {n_coloured} of {len(order)} systems by mean precision."
+        )
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
-        lines.append(f"Excluded: {inflect(n_excluded, 'system')} without a ranking.")
+        lines.append(f"Excluded: {inflect(n_excluded, 'system')} without a score.")
     return title, lines

@@ -169,7 +169,7 @@ def parse_chart_request(request: str, kinds: Sequence[type[Result]]) -> tuple[st
 
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
-    """Save a chart of the first study that it can draw, or of all for a chart of stability."""
+    """Draw and save a chart of the first study of its class, or of all for a chart of stability."""
     name, path = parse_chart_request(request, [type(study) for study in studies])
     chart = CHARTS[name]
     subjects = [study for study in studies if type(study).__name__ == chart.subject]

@@ -340,8 +340,8 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     Raises
     ------
     PolicyError
-        For an empty list, or studies with the same name or with different numbers of systems or
-        topics.
+        For an empty list, several studies of the same measure and test, or studies with different
+        numbers of systems or topics.
 
     Notes
     -----
@@ -400,7 +400,7 @@ def _name_studies(studies: Sequence[Stability]) -> list[str]:
         names = [f"{name}, {study.test}" for name, study in zip(names, studies, strict=True)]
     for name in names:
         if names.count(name) > 1:
-            raise PolicyError(f"studies must differ in measure or test, got {name} twice")
+            raise PolicyError(f"studies must differ in measure or test, got {name} more than once")
     return names
 
 

@@ -459,12 +459,12 @@ def _omit_overlapping_names(texts: pl.DataFrame) -> pl.DataFrame:
     # The plot in one column of a paper is some 200 pixels wide; a name is 13 pixels high.
     left, top = 200 * x / (np.ptp(x) or 1), 0.8 * SIDE * y / (np.ptp(y) or 1)
     right = left + CHARACTER_WIDTH * texts["system"].str.len_chars().to_numpy()
-    shown: list[int] = []
+    indices: list[int] = []
     for k in range(texts.height):
-        overlaps = (left[shown] < right[k]) & (left[k] < right[shown])
-        if not (overlaps & (np.abs(top[shown] - top[k]) < 13)).any():
-            shown.append(k)
-    return texts[shown]
+        is_overlapping = (left[indices] < right[k]) & (left[k] < right[indices])
+        if not (is_overlapping & (np.abs(top[indices] - top[k]) < 13)).any():
+            indices.append(k)
+    return texts[indices]
 
 
 @theme.declare_chart("measure-scatter", "Evaluation")

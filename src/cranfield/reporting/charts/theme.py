@@ -40,7 +40,7 @@ COLUMN_LIMIT = 170  # maximum height of the vertical name of a column, in pixels
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
 """Height of a row and font size, in pixels, by maximum number of rows, which comes first."""
 
-CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # side of a cell and font size, as STEPS
+CELL_STEPS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # side of a cell and font size, as STEPS
 LINE_LENGTH = 90  # maximum number of characters of a line below a title
 MAX_ROWS_AXIS_BELOW = 40  # with more rows, the axis is above the chart
 
@@ -208,7 +208,7 @@ def size_rows(n_rows: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> t
 
 def size_cells(n_rows: int) -> tuple[int, int]:
     """Return the side of a cell and the font size for a number of rows of a matrix."""
-    return size_rows(n_rows, CELLS)
+    return size_rows(n_rows, CELL_STEPS)
 
 
 def make_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:

@@ -154,18 +154,18 @@ def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValue
 def draw_two_systems(contents: PageContents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
     first, second = select_initial_pair(contents)
-    comparison_of = {
+    comparisons_by_part = {
         k: part.comparison for k, part in enumerate(contents.parts) if part.comparison is not None
     }
-    comparisons = list(comparison_of.values())
+    comparisons = list(comparisons_by_part.values())
     # Difference, lower and upper bound by each measure.
     values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
-    names = [contents.parts[k].name for k in comparison_of]
+    names = [contents.parts[k].name for k in comparisons_by_part]
     texts = [_format_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
     styles = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _make_rows(list(comparison_of), names, texts, styles, values.T)
+    rows = _make_rows(list(comparisons_by_part), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     first_label, second_label = (make_label(contents.systems[k]) for k in (first, second))
@@ -182,10 +182,9 @@ def draw_two_systems(contents: PageContents) -> Html:
         quantity = first_comparison.interval_of
         note = f"Dots: {first_comparison.difference_name}. {note[:-1]} of the {quantity}."
     legend = _describe_colours(styles, {"top": "significantly different"})
-    axes = "" if has_common_axis else "Each measure has its own axis."
-    return _fill_figure(
-        title, Html("".join(charts)), [f"{note} {legend}".strip(), axes, *sorted({*axis_notes})]
-    )
+    axis_hint = "" if has_common_axis else "Each measure has its own axis."
+    notes = [f"{note} {legend}".strip(), axis_hint, *sorted({*axis_notes})]
+    return _fill_figure(title, Html("".join(charts)), notes)
 
 
 def draw_lifts(report: ExperimentReport) -> Html | None:

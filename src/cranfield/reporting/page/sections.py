@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
-import numpy
 import numpy as np
 import polars
 import scipy
@@ -114,7 +113,7 @@ def make_baseline_head(comparison: PairwiseComparison) -> str:
 def list_answer_lines(part: MeasurePart, *, has_rescaling: bool = True) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness.
 
-    `has_rescaling=False` leaves out what becomes of the conclusions if scores are rescaled.
+    `has_rescaling=False` omits the effect of rescaling on the conclusions.
     """
     if part.meaning is None:
         return [f"{_describe_best(part)} Systems are not compared: {part.no_comparison_reason}."]
@@ -218,13 +217,12 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
     comparison = part.comparison
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
-    best, *others = comparison.best
-    best_systems = make_label(comparison.systems[best]) + (
-        f" and {len(others):,} more" if others else ""
-    )
+    best_text = make_label(comparison.systems[comparison.best[0]])
+    if n_others := len(comparison.best) - 1:
+        best_text += f" and {n_others:,} more"
     n_significant = comparison.count()
-    pairs = f"{n_significant:,} of {len(comparison):,}"
-    invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
+    pairs_text = f"{n_significant:,} of {len(comparison):,}"
+    invariant_text = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
         verdicts = list_verdicts(comparison)
         cell = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
@@ -232,7 +230,7 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
         cell = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
     else:
         cell = ""
-    return [best_systems, cell, pairs, invariant]
+    return [best_text, cell, pairs_text, invariant_text]
 
 
 def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
@@ -252,19 +250,19 @@ def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, 
 
 def make_group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
-    comparison, by_measure = part.comparison, f" by {escape(make_label(part.name))}"
+    comparison, suffix = part.comparison, f" by {escape(make_label(part.name))}"
     if comparison is not None and comparison.baselines:
         verdicts = zip(comparison.systems, list_verdicts(comparison), strict=True)
         cells = [
             verdict or ("baseline" if name in comparison.baselines else "")
             for name, verdict in verdicts
         ]
-        return Html(f"{escape(make_baseline_head(comparison))}{by_measure}"), cells
+        return Html(f"{escape(make_baseline_head(comparison))}{suffix}"), cells
     letters = None if comparison is None else list_group_letters(comparison)
     return (
         ("", [""] * len(part.scores.systems))
         if letters is None
-        else (Html(f"groups{by_measure}"), letters)
+        else (Html(f"groups{suffix}"), letters)
     )
 
 
@@ -299,7 +297,7 @@ def hash_files(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | N
 VERSIONS = {
     "cranfield": __version__,
     "Python": platform.python_version(),
-    "NumPy": numpy.__version__,
+    "NumPy": np.__version__,
     "SciPy": scipy.__version__,
     "polars": polars.__version__,
 }

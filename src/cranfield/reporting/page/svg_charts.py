@@ -13,10 +13,10 @@ from cranfield.base.text import sanitise
 from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import format_number
 
-Positions = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
+PositionMap = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
-def map_range(low: float, high: float, start: float, end: float) -> Positions:
+def map_range(low: float, high: float, start: float, end: float) -> PositionMap:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
     def to_position(values: Floats | float) -> Floats:
@@ -213,15 +213,15 @@ def choose_axis(
     if not middle.size:
         return 0.0, 1.0
     low, high = (np.where(np.isfinite(bounds), bounds, middle) for bounds in (low, high))
-    least, greatest = (0.0, 0.0) if has_zero else (np.inf, -np.inf)
-    start, stop = float(low.min(initial=least)), float(high.max(initial=greatest))
+    max_start, min_stop = (0.0, 0.0) if has_zero else (np.inf, -np.inf)
+    start, stop = float(low.min(initial=max_start)), float(high.max(initial=min_stop))
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     max_distance = MAX_IQR_DISTANCE * (q3 - q1)
     is_bulk = (middle >= q1 - max_distance) & (middle <= q3 + max_distance)
     is_bulk[0] = True
     # The intervals of all rows within the bounds of the bulk are completely on the axis.
     for _ in range(middle.size):
-        bulk = low[is_bulk].min(initial=least), high[is_bulk].max(initial=greatest)
+        bulk = low[is_bulk].min(initial=max_start), high[is_bulk].max(initial=min_stop)
         is_bulk |= (middle >= bulk[0]) & (middle <= bulk[1])
     if not contains_all and (stop - start) > MAX_STRETCH * (bulk[1] - bulk[0]):
         start, stop = float(bulk[0]), float(bulk[1])

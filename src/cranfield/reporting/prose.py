@@ -390,7 +390,6 @@ def _name_other_systems(count: int, n_others: int) -> str:
 
 
 def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Describe the effect sizes."""
     effects = comparison.effect[np.isfinite(comparison.effect)]
     if effects.size == 0:
         return

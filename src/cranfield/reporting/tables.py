@@ -109,13 +109,10 @@ def _compare_jointly(
     joint = compare_measures(scores, **options)
     complete, _ = complete_scores(align_scores(scores), options.get("missing", "error"))
     comparisons = {}
-    test_options: dict[str, Any] = {
-        "test": "t",
-        "correction": "none",
-        "baseline": joint.baselines or None,
-    }
     for (name, values), pvalues in zip(complete.items(), joint.pvalues.T, strict=True):
-        comparison = compare(values, alpha=joint.alpha, **test_options)
+        comparison = compare(
+            values, alpha=joint.alpha, test="t", correction="none", baseline=joint.baselines or None
+        )
         comparisons[name] = replace(comparison, adjusted_pvalues=pvalues)
     return joint, comparisons
 

@@ -27,8 +27,7 @@ def tabulate_systems(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
         return Table("", ["measure", systems[0]], rows)
     columns = []
     for values, measure_scores in zip(overall, score_list, strict=True):
-        is_best = is_best_value(values, measure_scores.lower_is_better)
-        cells = zip(values, is_best, strict=True)
+        cells = zip(values, is_best_value(values, measure_scores.lower_is_better), strict=True)
         columns.append([Cell(format_value(v, places), bold=bool(bold)) for v, bold in cells])
     order = argsort_best(overall[0], score_list[0].lower_is_better)
     table_rows = [[systems[i], *(column[i] for column in columns)] for i in order]
@@ -92,7 +91,6 @@ def draw_table(table: Table, *, is_on_terminal: bool) -> str:
 
 
 def to_rich_table(table: Table) -> RichTable:
-    """Convert a table to a table of Rich."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text

@@ -350,9 +350,10 @@ class FourierInversion:
 
 
 def make_inversion(
-    sets: Sequence[Floats], max_error: float, memory: int, jobs: int, rounding: float
+    sets: Sequence[Floats], max_error: float, memory: int, jobs: int | None, rounding: float
 ) -> tuple[FourierInversion, float]:
     """Return the Fourier inversion and its error, which may exceed `max_error` to limit costs."""
+    jobs = jobs or count_processors()
     middles = [(values[0] + values[-1]) / 2 for values in sets]
     middle = math.fsum(middles)
     # The narrowest components are replaced by their middles, where that is within the rounding.
@@ -544,9 +545,7 @@ def compute_distribution(
     sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
-        inversion, error = make_inversion(
-            sets, max_error, memory, jobs or count_processors(), rounding
-        )
+        inversion, error = make_inversion(sets, max_error, memory, jobs, rounding)
         methods.append((error, inversion))
     # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))

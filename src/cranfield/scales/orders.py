@@ -343,8 +343,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
     Raises
     ------
     PolicyError
-        For too many objects to enumerate, values that are not finite numbers, and arrays of another
-        shape.
+        For too many objects, values that are not finite numbers, and arrays of another shape.
 
     Notes
     -----

@@ -101,8 +101,7 @@ class ScaleVerdict:
     witness
         Counterexample to a higher scale; None if there is none, or if none was found.
     reason
-        How the verdict was derived, or up to which length it can be; empty for enumerated runs and
-        for counterexamples.
+        How the verdict was derived, or could be; empty after enumeration or a counterexample.
     """
 
     order: str

@@ -239,9 +239,7 @@ def _describe_curves(
         ]
     if len(coloured_systems) < len(order):
         n_coloured = len(coloured_systems)
-        lines.append(
-            f"In colour: the best {n_coloured} of {len(order)} systems by mean precision."
-        )
+        lines.append(f"In colour: the best {n_coloured} of {len(order)} systems by mean precision.")
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
         lines.append(f"Excluded: {inflect(n_excluded, 'system')} without a score.")

@@ -381,7 +381,6 @@ class Walk:
         return np.int64 if n_runs < INT64_SUM_BOUND else object
 
     def count_runs(self) -> int:
-        """Count the possible runs."""
         counts = [1]
         for targets in self.targets:
             new_counts = [0] * (int(targets.max()) + 1)

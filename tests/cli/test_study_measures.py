@@ -145,7 +145,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--sizes", "5,x"), "setting sizes must be integers >= 1"),
         (("--sizes", "7"), "size of topic sets must be an integer from 1 to 6, got 7"),
         (("--bins", "0;1"), "setting bins must be numbers"),
-        (("--bins", "0.1"), "bins must start at 0 and ascend"),
+        (("--bins", "0.1"), "bins must be finite, start at 0 and ascend"),
         (("--majority",), "setting majority requires --preferences"),
         (("--gold", "sharp", "-m", "fair"), "two or more other measures"),
         (("--gold", "none"), "unknown measure 'none'"),

@@ -370,7 +370,7 @@ RAW = {"method": "CombSUM", "norm": "none"}
         ({"d1": -0.1, "d2": -3.0}, RAW, "1 of 2 runs has scores below 0 .'b'., so that with norm"),
         ({"d1": -0.1, "d2": -3.0}, {"method": "CombSUM"}, None),
         ({"d1": -0.1, "d2": -3.0}, {}, None),
-        (["d1", "d2"], RAW, "1 of 2 runs has no scores .'b'., so that CombSUM uses negative ranks"),
+        (["d1", "d2"], RAW, "1 of 2 runs has no scores .'b'., so that CombSUM uses negated ranks"),
         (["d1", "d2"], {"method": "CombMNZ"}, "1 of 2 runs has no scores .'b'., so that CombMNZ"),
         (["d1", "d2"], {"method": "CombSUM", "norm": "rank"}, None),
         (["d1", "d2"], {}, None),

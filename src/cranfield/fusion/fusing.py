@@ -32,7 +32,7 @@ from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import Codes
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
-from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, refuse_infinite
+from cranfield.fusion.methods import FUSIONS, NORMS, Fusion, check_finite_scores
 from cranfield.fusion.rankings import (
     NumberedTop,
     Rankings,
@@ -85,8 +85,8 @@ def fuse(
     limit
         Maximum number of documents per topic in the fused run. None means no limit.
     ties
-        Order of documents with equal scores in the runs. See :func:`cranfield.judge`. Except with
-        `rank` and `file`, ranks are computed from scores, and rank columns are ignored.
+        Order of documents with equal scores in the runs. See :func:`cranfield.judge`. Documents are
+        ranked by scores, except with `rank` (by the rank column) and `file` (as in the input).
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress
@@ -101,7 +101,8 @@ def fuse(
     Raises
     ------
     InputError
-        For fewer than two runs, equal names, unreadable runs, or norm max and no score above 0.
+        For fewer than two runs, equal names, unreadable runs, or norm `max` and a topic of a run
+        without a score above 0.
     PolicyError
         For an unknown method, unknown or unused options, invalid weights, or infinite fused scores.
 
@@ -166,7 +167,7 @@ def fuse(
     _warn_of_scores(fusion, norm, names, tops)
     numbered_tops, ids = number_jointly(tops, topics)
     if depth is None or depth >= _MIN_DEPTH:
-        _warn_of_other_documents(names, numbered_tops, ids)
+        _warn_of_isolated_runs(names, numbered_tops, ids)
     name = name or str(fusion).replace(" ", "")
 
     def fuse_block(block: tuple[int, list[NumberedTop], Sequence[str]]) -> _FusedRows:
@@ -174,7 +175,7 @@ def fuse(
         rankings = Rankings.from_tops(block_tops, names, block_topics, 0, ids)
         with np.errstate(over="ignore", invalid="ignore"):
             values = fusion.score_documents(rankings, run_weights, norm or DEFAULT_NORM)
-            scores = remove_noise(refuse_infinite(values))
+            scores = remove_noise(check_finite_scores(values))
         # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
         rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
         rank = np.arange(scores.size) - rankings.starts[rankings.topic] + 1
@@ -275,18 +276,18 @@ def _warn_of_scores(
     """Warn of mostly tied scores, of missing scores, and of scores below 0 without a norm."""
     tied_runs = [k for k, top in enumerate(tops) if top.tied_proportion > _MANY_TIES]
     if tied_runs and not fusion.uses_scores:
-        most_tied = max(tied_runs, key=lambda k: tops[k].tied_proportion)
-        proportion = f"{tops[most_tied].tied_proportion:.0%}"
+        most_tied_run = max(tied_runs, key=lambda k: tops[k].tied_proportion)
+        proportion = f"{tops[most_tied_run].tied_proportion:.0%}"
         warn(
             f"{describe_runs(tied_runs, names)} mostly tied scores ({proportion} of the documents"
-            f" of {quote(names[most_tied])}), so that document ids determine most ranks;"
+            f" of {quote(names[most_tied_run])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
     unscored_runs = [k for k, top in enumerate(tops) if not top.has_scores]
     if unscored_runs and norm not in {"rank", "borda"}:
         warn(
             f"{describe_runs(unscored_runs, names)} no scores ({quote(names[unscored_runs[0]])}),"
-            f" so that {fusion.name} uses negative ranks as scores; use norm='rank', or a method"
+            f" so that {fusion.name} uses negated ranks as scores; use norm='rank', or a method"
             " that uses ranks, such as RRF"
         )
     negative_runs = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
@@ -298,7 +299,7 @@ def _warn_of_scores(
         )
 
 
-def _warn_of_other_documents(
+def _warn_of_isolated_runs(
     names: Sequence[str], tops: Sequence[NumberedTop], ids: pl.Series
 ) -> None:
     """Warn of runs that have no document in common with any other run."""

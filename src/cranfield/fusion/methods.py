@@ -27,7 +27,7 @@ from cranfield.collection.judged.rows import divide
 from cranfield.fusion.rankings import Rankings
 
 
-def refuse_infinite(scores: Floats) -> Floats:
+def check_finite_scores(scores: Floats) -> Floats:
     """Return the fused scores; raise if one is infinite or NaN."""
     if not np.isfinite(scores).all():
         value = scores[~np.isfinite(scores)][0]
@@ -151,7 +151,7 @@ class Borda(Fusion):
 
 
 def compute_borda_points(rankings: Rankings) -> Ints:
-    """Compute twice the difference between a row's points and those of one unranked document."""
+    """Compute the points of each row, less those of an unranked document, and doubled."""
     n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(n_docs - 2 * rankings.rank + _get_lengths(rankings) + 1)
 
@@ -298,7 +298,7 @@ class DocumentScores:
 
     values: Floats
     starts: Ints  # index of the first value of each document
-    sizes: Ints  # number of scores of each document
+    n_scores: Ints  # number of scores of each document
     n_counted: Ints  # number of scores that count in means and factors, by document
     n_runs: Ints  # number of runs with documents for the topic of each document
 
@@ -320,18 +320,18 @@ class Combination(Fusion):
     def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         if not rankings.size:
             return np.zeros(0)
-        row_scores = refuse_infinite(NORMS[norm](rankings) * weights[rankings.system])
+        row_scores = check_finite_scores(NORMS[norm](rankings) * weights[rankings.system])
         if norm == "borda":
             table = (_compute_unranked_borda_scores(rankings) * weights)[rankings.topic]
             table[rankings.ranked, rankings.system] = row_scores
             table.sort(axis=1)
             is_score = np.isfinite(table)
-            sizes, values = is_score.sum(axis=1), table[is_score]
+            n_scores, values = is_score.sum(axis=1), table[is_score]
         else:
-            sizes, values = rankings.run_counts, rankings.sort_values(row_scores)
-        starts = np.r_[0, np.cumsum(sizes)[:-1]]
+            n_scores, values = rankings.run_counts, rankings.sort_values(row_scores)
+        starts = np.r_[0, np.cumsum(n_scores)[:-1]]
         n_runs = rankings.n_runs_by_topic[rankings.topic]
-        return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))
+        return self.combine(DocumentScores(values, starts, n_scores, n_scores, n_runs))
 
     def combine(self, scores: DocumentScores) -> Floats:
         """Return the combined score of each document."""
@@ -377,28 +377,28 @@ class CombMax(Combination):
     aliases = ("max",)
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return np.asarray(scores.values[scores.starts + scores.sizes - 1])
+        return np.asarray(scores.values[scores.starts + scores.n_scores - 1])
 
 
 class CombMed(Combination):
-    """Median of the scores; runs without the document count 0, or are excluded."""
+    """Median of the scores; runs without the document count as 0, or are excluded."""
 
     name = "CombMED"
     aliases = ("med", "median")
     absent: str = _ABSENT
 
     def combine(self, scores: DocumentScores) -> Floats:
-        values, starts, sizes = scores.values, scores.starts, scores.sizes
-        n_zeros = scores.n_runs - sizes if self.absent == "zero" else np.zeros_like(sizes)
+        values, starts, n_scores = scores.values, scores.starts, scores.n_scores
+        n_zeros = scores.n_runs - n_scores if self.absent == "zero" else np.zeros_like(n_scores)
         # In ascending order, zeros of runs without the document follow the negative scores.
         n_negative = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
         def select_values(index: Ints) -> Floats:
             score_index = np.where(index < n_negative, index, index - n_zeros)
             is_zero = (index >= n_negative) & (score_index < n_negative)
-            return np.where(is_zero, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
+            return np.where(is_zero, 0.0, values[starts + np.clip(score_index, 0, n_scores - 1)])
 
-        n_values = sizes + n_zeros
+        n_values = n_scores + n_zeros
         return np.asarray(select_values((n_values - 1) // 2) / 2 + select_values(n_values // 2) / 2)
 
 
@@ -413,7 +413,7 @@ class CombAnz(Combination):
 
 
 class CombMin(Combination):
-    """Smallest score; runs without the document count 0, or are excluded."""
+    """Smallest score; runs without the document count as 0, or are excluded."""
 
     name = "CombMIN"
     aliases = ("min",)
@@ -423,7 +423,7 @@ class CombMin(Combination):
         minima = scores.values[scores.starts]
         if self.absent == "out":
             return np.asarray(minima)
-        return np.where(scores.sizes < scores.n_runs, np.minimum(minima, 0.0), minima)
+        return np.where(scores.n_scores < scores.n_runs, np.minimum(minima, 0.0), minima)
 
 
 FUSIONS: Registry[type[Fusion]] = Registry(

@@ -92,7 +92,7 @@ def cut_rankings(
 AB = "A/B"
 """Label of the A/B test, in which each impression shows one list; clicks per page are compared."""
 
-Task = tuple[str, int, int]
+PairTask = tuple[str, int, int]
 """Text form of a method, and the indices of two systems."""
 
 
@@ -112,10 +112,10 @@ class Simulation:
     seed: int
 
 
-def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
+def simulate_pair(simulation: Simulation, task: PairTask) -> pl.DataFrame:
     """Simulate the clicks of all users on a pair of systems; return a row of counts per user."""
     method, first, second = task
-    count_outcomes = _count_clicks if method == AB else _count_wins
+    count_outcomes = _sum_clicks if method == AB else _count_preferences
     counts = [count_outcomes(simulation, task, k) for k in range(len(simulation.lists.topics))]
     columns = {
         "user": list(simulation.users),
@@ -127,7 +127,7 @@ def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
 
-def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
+def _count_preferences(simulation: Simulation, task: PairTask, topic: int) -> Ints:
     """Count wins, losses and ties of the first system; shape (users, 3)."""
     method, first, second = task
     docs = simulation.lists.docs[[first, second], topic]
@@ -147,14 +147,14 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     return np.stack([n_wins, n_losses, simulation.n_impressions - n_wins - n_losses], axis=1)
 
 
-def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
+def _sum_clicks(simulation: Simulation, task: PairTask, topic: int) -> Ints:
     """Return the sums of clicks per page on each list, and of their squares; shape (users, 4)."""
-    pages = []
+    clicks_by_list = []
     for side, system in enumerate(task[1:]):
         docs = np.tile(simulation.lists.docs[system, topic], (simulation.n_impressions, 1))
-        pages.append(_simulate_clicks(simulation, docs, (topic, *task[1:], side)))
-    clicks = np.sum(pages, axis=3)  # shape (lists, users, pages)
-    return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
+        clicks_by_list.append(_simulate_clicks(simulation, docs, (topic, *task[1:], side)))
+    n_clicks = np.sum(clicks_by_list, axis=3)  # shape (lists, users, pages)
+    return np.concatenate([n_clicks.sum(axis=2), (n_clicks**2).sum(axis=2)]).T
 
 
 def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> list[Bools]:
@@ -200,8 +200,8 @@ class Sensitivity(Study):
             "method": Column("Interleaving method, or A/B test.", key=True),
             "pairs": Column("Number of pairs of systems."),
             "median needed": Column(
-                "Median number of impressions needed for the power; null if no number suffices for"
-                " half of the pairs or more.",
+                "Median over pairs of the impressions needed for the power; null if no number"
+                " suffices for half of the pairs or more.",
                 decimals=0,
             ),
             "times fewer": Column(
@@ -260,7 +260,7 @@ class Sensitivity(Study):
             return ()
         best_rows = rows.filter(pl.col("median needed") == pl.col("median needed").min())
         names = best_rows.select(pl.format("{} (simulated user {})", "method", "user")).to_series()
-        impressions = inflect(round(best_rows["median needed"][0]), "impression")
+        needed_text = inflect(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
@@ -269,14 +269,15 @@ class Sensitivity(Study):
             sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {format_names(names.to_list(), 'method')}:"
-            f" {impressions} for the median pair of systems{ratio}.{sentence}",
+            f" {needed_text} for the median pair of systems{ratio}.{sentence}",
             "Users are simulated: these results assume that real users click like them.",
         )
 
     def heading(self) -> list[str]:
-        pairs = inflect(self.pairs.select(PAIR).n_unique(), "pair")
+        n_pairs = self.pairs.select(PAIR).n_unique()
         return [
-            f"interleaving: {pairs} of systems, {inflect(self.n_topics, 'topic')},"
+            f"interleaving: {inflect(n_pairs, 'pair')} of systems,"
+            f" {inflect(self.n_topics, 'topic')},"
             f" {inflect(self.impressions, 'impression')} per topic, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
@@ -438,7 +439,7 @@ def interleaving_sensitivity(
     rel
         If set, users distinguish only relevant documents (with this grade or above) and others.
     seed
-        Seed of all draws. Each combination of pair, topic and user has its own random numbers.
+        Seed of all draws, which are independent for each topic, clicks also for each pair and user.
     compat, policies
         Options of judging, as for :func:`cranfield.judge`.
     jobs, backend, folder, progress

@@ -73,7 +73,7 @@ class Prediction(Study):
     lower_is_better
         Predictors whose low values predict good scores.
     random_smare
-        Expected sMARE of random predictions without ties.
+        Expected sMARE of random predictions, if neither predictions nor scores have ties.
     summary, anova_table, pairs, by_topic
         The tables `predictors`, `anova`, `pairs` and `topics`.
     notes
@@ -134,7 +134,7 @@ class Prediction(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         means = self.summary.group_by("predictor", maintain_order=True).agg(pl.col("sMARE").mean())
-        baseline = f"random predictions have {format_number(self.random_smare, 4)} on average."
+        baseline = f"random, without ties: {format_number(self.random_smare, 4)} on average."
         low, high = (
             f"{format_names(find_names(means, 'sMARE', value, 'predictor'), 'predictor')},"
             f" {format_number(value, 4)}"
@@ -201,7 +201,7 @@ def prediction(
     Raises
     ------
     InputError
-        For predictions that cannot be read, and duplicates for a topic, predictor and system.
+        For predictions that cannot be read or are named like systems, and duplicates.
     PolicyError
         For an unknown predictor in `lower_is_better`, or unknown ties.
     CranfieldError
@@ -211,8 +211,8 @@ def prediction(
     -----
     Topics that lack a score of a system or a prediction of a predictor are excluded before
     ranking. High predictions are expected for good scores, also for a measure for which lower
-    scores are better. Random predictions without ties have an expected sMARE of (Q^2 - 1) /
-    (3 Q^2); predictions in reversed order have an sMARE of about 1/2.
+    scores are better. Without ties of predictions or scores, random predictions have an expected
+    sMARE of (Q^2 - 1) / (3 Q^2), and predictions in reversed order about 1/2.
 
     If predictions or scores are constant, correlations are undefined, not 0; sMARE is defined, but
     not informative. The analysis of variance of sARE has the factors topic and predictor; with
@@ -233,7 +233,7 @@ def prediction(
     negated_predictors = tuple(lower_is_better)
     topic_scores = as_scores(scores).check_finite().average_shards()
     measure = topic_scores.measure
-    data, notes = _align(topic_scores, _read_predictions(predictions))
+    data, notes = _align_topics(topic_scores, _read_predictions(predictions))
     if measure in negated_predictors and measure not in data.predictors:
         topic_scores = topic_scores.with_direction(lower_is_better=True)
         negated_predictors = tuple(name for name in negated_predictors if name != measure)
@@ -245,9 +245,9 @@ def prediction(
         notes[-1] += ", so high predictions are expected for low scores"
     signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)
     score_sign = -1 if topic_scores.lower_is_better else 1
-    summary, topics, rank_errors = _evaluate(data, signs, ties, score_sign)
+    summary, topics, rank_errors = _evaluate_predictors(data, signs, ties, score_sign)
     notes += _note_constants(summary, len(data.topics))
-    anova, pairs = _analyse(rank_errors, data.predictors)
+    anova, pairs = _analyse_errors(rank_errors, data.predictors)
     n_topics = len(data.topics)
     return Prediction(
         call | {"lower_is_better": negated_predictors},
@@ -340,7 +340,7 @@ def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
         )
 
 
-def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
+def _align_topics(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[str]]:
     """Return the predictions and scores of topics that have all of them, and notes."""
     if table["system"].null_count():
         _check_names(scores.systems, table["predictor"].unique(maintain_order=True))
@@ -394,7 +394,7 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     return _PredictionData(predictors, systems, topics, cube, common_scores), notes
 
 
-def _evaluate(
+def _evaluate_predictors(
     data: _PredictionData, signs: Floats, ties: str, score_sign: int
 ) -> tuple[pl.DataFrame, pl.DataFrame, Floats]:
     """Return the tables of predictors and topics, and sARE by topic, predictor and system."""
@@ -409,14 +409,14 @@ def _evaluate(
         # Values that differ by no more than rounding are tied.
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
-        by_method = [
+        correlations = [
             compute_correlation_matrix(values, levels, method, {})[:-1, -1]
             for method in ("pearson", "spearman", "tau")
         ]
         n_tied = [_count_tied_pairs(row) for row in levels]
         for k, predictor in enumerate(data.predictors):
             errors[:, k, j] = np.abs(ranks[k] - ranks[-1]) / n_topics
-            coefficients = (float(column[k]) for column in by_method)
+            coefficients = (float(column[k]) for column in correlations)
             mean = float(errors[:, k, j].mean())
             rows.append((predictor, system, n_topics, *coefficients, mean, n_tied[k], n_tied[-1]))
             columns = {
@@ -450,7 +450,7 @@ def _note_constants(summary: pl.DataFrame, n_topics: int) -> list[str]:
     return [f"{name} are constant: {effect}" for name in names]
 
 
-def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _analyse_errors(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Analyse the variance of sARE, and compare pairs of predictors."""
     columns = Prediction.columns
     if len(predictors) < 2:

@@ -128,9 +128,9 @@ def order_agreement(
     rows = {}
     for topic, start, end in zip(topics["value"], [0, *ends[:-1]], ends, strict=True):
         x, y = (ranks[start:end] for ranks in rank_columns)
-        in_first, in_second = ~np.isnan(x), ~np.isnan(y)
+        has_x, has_y = ~np.isnan(x), ~np.isnan(y)
         coefficients: tuple[float | None, ...] = (None,) * 3
-        if in_first.any() and in_second.any():
+        if has_x.any() and has_y.any():
             union = docs[start:end]
             docs_x, docs_y = (union[_sort_positions(ranks)].tolist() for ranks in (x, y))
             coefficients = (
@@ -138,7 +138,7 @@ def order_agreement(
                 _compute_position_tau(x, y),
                 rbo(docs_x, docs_y, p=p).ext,
             )
-        n_docs = (int(mask.sum()) for mask in (in_first, in_second, in_first & in_second))
+        n_docs = (int(mask.sum()) for mask in (has_x, has_y, has_x & has_y))
         rows[topic] = (topic, *coefficients, *n_docs)
     schema = {
         "topic": pl.String,
@@ -157,7 +157,7 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
         rank_by_doc = {doc: float(rank) for rank, doc in enumerate(ranking, 1)}
         if len(rank_by_doc) < len(ranking):
             duplicate = next(doc for doc in ranking if ranking.count(doc) > 1)
-            raise CranfieldError(f"document {quote(duplicate)} occurs twice in a ranking")
+            raise CranfieldError(f"document {quote(duplicate)} occurs more than once in a ranking")
         rankings.append(rank_by_doc)
     union = sorted({**rankings[0], **rankings[1]})
     return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
@@ -211,8 +211,8 @@ def reproduce(
     Parameters
     ----------
     original, reproduced
-        A mapping of `baseline` and `advanced` to runs, or a single run, which is the baseline. A
-        run is any input of :func:`cranfield.read_run`.
+        A mapping of `baseline`, `advanced` or both to runs, or a single run, which is the baseline.
+        A run is any input of :func:`cranfield.read_run`.
     qrels, measures
         Any input of :func:`cranfield.read_qrels`; measures or their text forms.
     test
@@ -304,8 +304,8 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            topics = f"{inflect(n_missing, 'topic')} with documents in only one run"
-            notes.add(f"{role}: excluded {topics} from tau, KTU and RBO")
+            text = f"{inflect(n_missing, 'topic')} with documents in only one run"
+            notes.add(f"{role}: excluded {text} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.make_lines())
@@ -412,9 +412,9 @@ def reproduce_scores(
     Raises
     ------
     CranfieldError
-        If no topic has both original and reproduced scores, or for scores by shard.
+        If no topic has both scores, or for infinite scores, or several systems of a role.
     PolicyError
-        For different measures, systems with other names, an unknown test, or invalid bounds.
+        For different measures, other names of systems, scores by shard, and invalid test or bounds.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
 
 
 def improvement(base: Floats, advanced: Floats) -> float:
-    """Compute the mean improvement over topics; 0 if within rounding, NaN without topics."""
+    """Compute the mean improvement over topics; 0 if it is within rounding, NaN without topics."""
     if not base.size:
         return np.nan
     mean = float(np.mean(advanced - base))
@@ -183,7 +183,7 @@ class Reproduction(Study):
             "RMSE": Column("Root mean square error over topics; null for a replication."),
             "nRMSE": Column(
                 "RMSE divided by its maximum given the original scores; null for a replication, and"
-                " if the measure has no finite range or a score is outside its range."
+                " if the range of scores is not known or not finite, or a score is outside it."
             ),
             "statistic": Column(
                 "Statistic of the test, original minus reproduced; null for one topic.", decimals=3
@@ -345,11 +345,9 @@ SIDES = ("original", "reproduced")
 NOTE_SIDES = ("original", "other")
 """The compared experiments, in notes."""
 
-Row = dict[str, Any]
-
 
 class Notes:
-    """Collects notes; a note that applies to several measures becomes one line."""
+    """Collection of notes; a note that applies to several measures becomes one line."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
         self._measures: dict[str, list[str]] = {line: [] for line in lines}
@@ -399,8 +397,8 @@ def compare_sides(
 ) -> dict[str, Any]:
     """Compare the scores of both sides by measure; return the attributes of a `Reproduction`."""
     is_paired = kind == "reproduction"
-    scores: list[Row] = []
-    effects: list[Row] = []
+    scores: list[dict[str, Any]] = []
+    effects: list[dict[str, Any]] = []
     for measure, original_scores in original.items():
         sides = (original_scores, other[measure])
         score_range = check_bounds(bounds) if bounds is not None else _find_declared_range(measure)
@@ -415,8 +413,7 @@ def compare_sides(
             scores.append(row)
         if len(roles) > 1:
             x, y = _select_common_scores(sides, roles, measure, notes, is_paired=is_paired)
-            row = _compare_effects(x, y, measure, notes, is_paired)
-            effects.append({"measure": measure, **row})
+            effects.append(_compare_effects(x, y, measure, notes, is_paired))
     return {
         "kind": kind,
         "measures": tuple(original),
@@ -449,7 +446,7 @@ def _compute_nrmse(
     return None
 
 
-def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
+def _make_frame(rows: list[dict[str, Any]], table: str) -> pl.DataFrame:
     """Make a table with the declared columns from rows; missing values are null."""
     schema = make_schema(Reproduction.columns[table], ["topics", "other topics"])
     return pl.DataFrame(rows, schema).fill_nan(None)
@@ -505,7 +502,7 @@ def _select_common_scores(
 
 def _make_test_row(
     x: Floats, y: Floats, template: Scores, test: str, notes: Notes, is_paired: bool, seed: int
-) -> Row:
+) -> dict[str, Any]:
     if min(x.size, y.size) < 2:
         notes.add("no test, as it requires at least two topics", template.measure)
         return {}
@@ -523,17 +520,18 @@ def _make_test_row(
     return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
-def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, is_paired: bool) -> Row:
+def _compare_effects(
+    x: Floats, y: Floats, measure: str, notes: Notes, is_paired: bool
+) -> dict[str, Any]:
     """Compare the improvements; x and y have shape (2, topics), with the baseline first."""
-    row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     original_effect, reproduced_effect = improvement(*x), improvement(*y)
     ratios = relative_improvement(*x), relative_improvement(*y)
-    no_interval = "the effect ratio (ER) has no confidence interval"
     if not original_effect:
         notes.add("the effect ratio (ER) is not defined, as the original effect is 0", measure)
     low, high = effect_ratio_interval(*x, *y, is_paired=is_paired)
     if original_effect and np.isinf(low):
-        notes.add(f"{no_interval}, as the original effect may be 0", measure)
+        reason = "has no confidence interval, as the original effect may be 0"
+        notes.add(f"the effect ratio (ER) {reason}", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
             notes.add(
@@ -543,11 +541,14 @@ def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, is_paired
             )
         elif values[0].mean() < 0:
             notes.add(
-                f"the relative improvement (RI) has the opposite sign, as the {side} baseline has a"
-                " mean below 0",
+                f"the {side} relative improvement (RI) has the opposite sign of the improvement, as"
+                " the mean of the baseline is below 0",
                 measure,
             )
-    return row | {
+    return {
+        "measure": measure,
+        "topics": x.shape[1],
+        "other topics": y.shape[1],
         "original effect": original_effect,
         "reproduced effect": reproduced_effect,
         "ER": effect_ratio(*x, *y),

@@ -67,7 +67,7 @@ _TRIAL_SCORES = label_scores(
 
 @dataclass(frozen=True)
 class ScaleOptions:
-    """The options of a study of scales; returned by :func:`parse_scale_options`."""
+    """Options of a study of scales; returned by :func:`parse_scale_options`."""
 
     measures: tuple[Measure, ...]
     cutoffs: tuple[int, ...]
@@ -109,10 +109,10 @@ def parse_scale_options(
     exact_n: int = TestOptions.exact_n,
 ) -> ScaleOptions:
     """Parse and check the options of a study of scales."""
-    texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if not texts:
+    items = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not items:
         raise PolicyError("expected at least one measure, got none")
-    parsed_measures = tuple(_parse_without_cutoff(measure) for measure in texts)
+    parsed_measures = tuple(_parse_without_cutoff(measure) for measure in items)
     parsed_cutoffs = check_integers("cutoff", cutoffs)
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
@@ -123,7 +123,7 @@ def parse_scale_options(
     labels += [f"test {choice.test}" for choice in choices]
     for label in labels:
         if labels.count(label) > 1:
-            raise PolicyError(f"{label} is repeated")
+            raise PolicyError(f"expected distinct measures and tests, got {label} more than once")
     parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
     options = ScaleOptions(parsed_measures, parsed_cutoffs, parsed_tests, ties, alpha, exact_n)
     # Raises an error for measures that cannot be interval-scaled.
@@ -148,7 +148,7 @@ def _parse_without_cutoff(measure: str | Measure) -> Measure:
 
 
 _CUTOFF_COLUMNS = {
-    "collection": Column("Name of the collection, if there are several.", key=True),
+    "collection": Column("Name of the collection, in a study of named collections.", key=True),
     "cutoff": Column("Cutoff, the length of the runs.", key=True),
 }
 
@@ -161,9 +161,9 @@ class ScaleStudy(Study):
     measures, cutoffs
         Text forms of the measures without cutoffs, and the cutoffs.
     n_systems, n_topics
-        Numbers of systems and topics; tuples in a study of several collections.
+        Numbers of systems and topics; tuples in a study of named collections.
     collections
-        Names of the collections; empty for a single collection.
+        Names of the collections; empty for judged runs without a name.
     correlation
         Table of Kendall's tau between each measure and its interval-scaled version (tables 2 and 3
         of the source).
@@ -198,7 +198,7 @@ class ScaleStudy(Study):
             ),
             "by topic": Column(
                 "Kendall's tau between the orders of systems on a topic by the measure and by its"
-                " interval-scaled version; mean over topics where it is defined."
+                " interval-scaled version; mean over topics where it is defined, or null."
             ),
             "lowest": Column("Lowest Kendall's tau of a topic; null if undefined on all topics."),
         },
@@ -223,15 +223,17 @@ class ScaleStudy(Study):
             "NS2S": Column(
                 "Number of pairs that differ significantly by the interval-scaled version only."
             ),
-            "changed %": Column("S2NS + NS2S in % of Sig; it may exceed 100; null if Sig is 0.", 2),
+            "changed %": Column(
+                "S2NS + NS2S in percent of Sig; may exceed 100; null if Sig is 0.", 2
+            ),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
         "headline": {
-            "cutoffs": Column("Cutoff, or all cutoffs of the study.", key=True),
+            "cutoffs": Column("Cutoff, or all cutoffs, separated by commas.", key=True),
             "measures": Column(
                 "Group of measures: with or without recall base (they depend on the number of"
                 " relevant documents of a topic, or not); `not interval`: without measures that are"
-                " interval scales; `affected`: see `tests`.",
+                " interval scales; `affected`: see `tests`; or `all`.",
                 key=True,
             ),
             "tests": Column(
@@ -299,7 +301,7 @@ class ScaleStudy(Study):
         )
 
     def _describe_mean(self) -> list[str]:
-        """Describe the mean change at the largest cutoff; empty if no result can change."""
+        """Describe the mean change of results that can change at the largest cutoff, if defined."""
         cutoff = max(self.cutoffs)
         rows = self.headline.filter(pl.col("results") > 0, cutoffs=str(cutoff), measures="affected")
         if rows.is_empty():
@@ -310,9 +312,9 @@ class ScaleStudy(Study):
         )
         spread = f" ± {half_width}%" if half_width else ""
         return [
-            f"At cutoff {cutoff} interval scaling changes {changed}%{spread} of the significant"
-            f" differences on average ({s2ns}% are lost, {ns2s}% are new), over the"
-            f" {inflect(row['results'], 'result')} of a measure and a test that can be affected."
+            f"At cutoff {cutoff} the number of decisions that interval scaling changes is"
+            f" {changed}%{spread} of the significant differences on average ({s2ns}% lost, {ns2s}%"
+            f" new), over {inflect(row['results'], 'result')} that can change."
         ]
 
     def _describe_sample(self) -> str:
@@ -392,8 +394,8 @@ def study_scales(
     error at the start: approximate ranks of longer runs would tie different scores, which would
     change Kendall's tau and the tests.
 
-    The headline averages percentages of the pairs that differ significantly by the measure; each
-    result, a measure at a cutoff with a test on a collection, has the same weight. The row
+    The headline averages changes in percent of the pairs that differ significantly by the measure;
+    each result, a measure at a cutoff with a test on a collection, has the same weight. The row
     `affected` corresponds to the 25% ± 11% of the source, which its printed tables give at cutoff
     30.
 
@@ -469,7 +471,7 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
         suffix = f" of {quote(name)}" if name else ""
         if not isinstance(runs, JudgedRuns):
             hint = suffix or ", or a mapping of them by collection"
-            raise PolicyError(f"expected judged runs of judge(){hint}, got {type(runs).__name__}")
+            raise PolicyError(f"expected judged runs from judge(){hint}, got {type(runs).__name__}")
         n_systems = len(runs.systems)
         if n_systems < 2:
             raise PolicyError(f"the study requires at least two systems{suffix}, got {n_systems}")
@@ -596,11 +598,11 @@ _GROUPS = {
     ("affected", "affected"): _HAS_RECALL_BASE | (~pl.col("fixed") & _IS_INTERVAL_TEST),
     ("all", "all"): pl.lit(True),
 }
-"""Groups of measures and tests, with the results of each group as an expression."""
+"""Groups of measures and tests, with an expression that selects the results of each group."""
 
 
 def _format_collection(row: Mapping[str, Any]) -> str:
-    """Return ' on COLLECTION' for a row of a study of several collections; otherwise empty."""
+    """Return ' on COLLECTION' for a row of a named collection; otherwise an empty text."""
     return f" on {row['collection']}" if "collection" in row else ""
 
 

@@ -31,7 +31,7 @@ MEASURE_PAIR = {
 """Key columns of tables with a row for each pair of measures."""
 
 WORK_OPTIONS = ("jobs", "backend", "folder", "progress")
-"""Options that do not change results."""
+"""Options of parallel work and storage, which do not change results."""
 
 
 class Study(Result):
@@ -41,8 +41,8 @@ class Study(Result):
     are passed by name: tables, sizes, and arguments in canonical form. Subclasses declare
 
     table_attributes
-        Attributes, or methods without arguments, that return the tables, in the order of `columns`.
-        A declared first column `measure` is added if a table does not have it.
+        Attributes that are the tables, or methods that return them if called without arguments, in
+        the order of `columns`. A declared column `measure` is put first if a table lacks it.
     """
 
     table_attributes: ClassVar[Sequence[str]] = ()
@@ -99,7 +99,7 @@ def describe_extremes(
     describe: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
-    """Describe the extremes of a column.
+    """Describe which rows have the highest and the lowest value of a column.
 
     `describe` returns a long and a short text for a row: the long text is used for the highest
     value, the short text for the lowest.
@@ -122,6 +122,6 @@ def describe_extremes(
 
 
 def format_percent(proportion: float | None) -> str:
-    """Format a proportion in percent; empty for None."""
+    """Format a proportion in percent; return an empty text for None."""
     text = format_number(None if proportion is None else 100 * proportion, 1)
     return f"{text}%" if text else ""

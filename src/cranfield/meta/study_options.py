@@ -33,16 +33,16 @@ def check_integers(
     for integer in integers:
         check_integer(f"{name}{suffix}", integer, min_value, max_value)
         if integers.count(integer) > 1:
-            raise PolicyError(f"{name} {integer} is repeated")
+            raise PolicyError(f"expected distinct values of {name}, got {integer} more than once")
     return tuple(map(int, integers))
 
 
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
-def split_texts(name: str, texts: Any) -> list[Any]:
+def split_texts(name: str, items: Any) -> list[Any]:
     """Return strings or specs as a list; a single string is split at commas outside parentheses."""
-    parts = _COMMA.split(texts) if isinstance(texts, str) else list(texts)
+    parts = _COMMA.split(items) if isinstance(items, str) else list(items)
     if not parts:
         raise PolicyError(f"expected at least one {name}, got none")
-    return [text.strip() if isinstance(text, str) else text for text in parts]
+    return [part.strip() if isinstance(part, str) else part for part in parts]

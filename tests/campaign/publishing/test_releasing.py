@@ -491,7 +491,7 @@ def test_runs_are_checked_by_the_rules_of_a_release(tmp_path: Path) -> None:
     assert "- `topics.txt`: a list" in readme and "- `lists/docs.txt`: a list" in readme
     write_site(opened, tmp_path / "public")
     page = (tmp_path / "public/adhoc/index.html").read_text()
-    assert "organisers: topics.txt, lists/docs.txt</p>" in page
+    assert "beside it: topics.txt, lists/docs.txt</p>" in page
 
 
 def test_a_list_with_the_name_of_a_file_of_a_release_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.evaluation.evaluation import find_tie_effects
-from cranfield.meta.collection_studies.pools import QRELS_INDEX, pools, restrict, trace_runs
+from cranfield.meta.collection_studies.pools import (
+    QRELS_INDEX,
+    pools,
+    restrict_judgments,
+    trace_runs,
+)
 from cranfield.meta.collection_studies.rankings import teams_of
 
 
@@ -185,7 +190,7 @@ def test_rows_know_their_judgments(measure: str) -> None:
     found = trace_runs(runs, qrels)
     fewer = {t: {d: g for d, g in one.items() if int(d[1:]) % 2 == 0} for t, one in qrels.items()}
     kept = judged_docs(found, qrels).is_in(sorted(fewer["q"])).to_numpy()
-    for judged, anew in ((found, qrels), (restrict(found, kept), fewer)):
+    for judged, anew in ((found, qrels), (restrict_judgments(found, kept), fewer)):
         values = cf.score(judged, measure)[measure].values
         assert values.tolist() == cf.evaluate(runs, anew, measure)[measure].values.tolist()
 
@@ -255,7 +260,7 @@ def test_each_system_is_its_own_team_by_default() -> None:
         (
             pl.DataFrame({"run": ["uni-1", "uni-1"], "team": ["a", "b"]}),
             InputError,
-            "system 'uni-1' has two teams",
+            "system 'uni-1' has the teams 'a' and 'b'",
         ),
         (
             pl.DataFrame({"run": [*SYSTEMS, "x"], "team": [*"aab", " "]}),

@@ -208,8 +208,8 @@ def test_tied_systems_have_no_correlation() -> None:
 def test_refusals(judged: dict[str, cf.JudgedRuns]) -> None:
     for value, message in (
         ({}, "expected at least one collection, got none"),
-        ({"x": "qrels.txt"}, r"expected judged runs of judge\(\) of 'x', got str"),
-        ([], r"expected judged runs of judge\(\), or a mapping of them by collection, got list"),
+        ({"x": "qrels.txt"}, r"expected judged runs from judge\(\) of 'x', got str"),
+        ([], r"expected judged runs from judge\(\), or a mapping of them by collection, got list"),
         ({1: judged["first"]}, "names of collections must be text, got 1"),
     ):
         with pytest.raises(PolicyError, match=message):

@@ -305,7 +305,7 @@ def test_scores_that_are_missing_or_infinite(browser: Any, tmp_path: Path) -> No
     one.page.get_by_label("First system").select_option("0")
     one.page.get_by_label("Second system").select_option("1")
     said, rows = of_pair(one.page)
-    assert "2 topics lack a score of one of the two systems." in said
+    assert "2 topics lack a score of one or both systems." in said
     assert "a has inf on x" in said
     assert [[row[0], *row[2:]] for row in rows] == [
         ["5", "inf", "0.2000", "inf"],

@@ -23,7 +23,7 @@ from cranfield.meta.collection_studies.pools import (
     iterate_blocks,
     mask_pool,
     pools,
-    restrict,
+    restrict_judgments,
     trace_runs,
 )
 from cranfield.meta.collection_studies.rankings import (
@@ -120,7 +120,7 @@ class PoolDepths(Study):
         """Return all runs, judged with the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, MAX_DEPTH)
         is_contributor = np.isin(self.runs.systems, self.contributors)
-        return restrict(self.runs, mask_pool(self.runs, is_contributor, depth))
+        return restrict_judgments(self.runs, mask_pool(self.runs, is_contributor, depth))
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -236,8 +236,8 @@ def pool_depths(
             if depth is not None:
                 row = {
                     "depth": [depth],
-                    "mean score": [_reduce(np.mean, pool_scores)],
-                    "difference": [_reduce(np.mean, pool_scores - full_scores)],
+                    "mean score": [_reduce_defined(np.mean, pool_scores)],
+                    "difference": [_reduce_defined(np.mean, pool_scores - full_scores)],
                     "tau": [correlate_ranks(full_scores, pool_scores)],
                     "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
@@ -358,7 +358,7 @@ class LeaveOneOut(Study):
         """Return all runs, judged without the unique contributions of a team."""
         check_choice("team", team, self.pools.teams)
         mask = self.pools.exclude_team(self.pools.teams.index(team), self.others)
-        return restrict(self.pools.runs, mask)
+        return restrict_judgments(self.pools.runs, mask)
 
     @property
     def unit(self) -> str:
@@ -408,7 +408,7 @@ class LeaveOneOut(Study):
         return {**super().facts(), "unit": self.unit, "depth": self.pools.depth}
 
 
-def _compare(
+def _compare_exclusions(
     team_pools: Pools, kinds: ScoreKinds, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare systems and rankings with and without the unique documents of each team."""
@@ -432,9 +432,9 @@ def _compare(
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
             "tau": [correlate_ranks(scores_with_all, row) for row in scores],
-            "largest rank change": [_reduce(np.max, changes) for changes in rank_changes],
-            "mean drop": [_reduce(np.mean, values) for values in drops],
-            "largest drop": [_reduce(np.max, values) for values in drops],
+            "largest rank change": [_reduce_defined(np.max, changes) for changes in rank_changes],
+            "mean drop": [_reduce_defined(np.mean, values) for values in drops],
+            "largest drop": [_reduce_defined(np.max, values) for values in drops],
         }
         rankings.append(kinds.make_frame(k, ranking_columns))
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
@@ -447,12 +447,12 @@ def _compare(
     return system_table.select(columns), join_tables(rankings)
 
 
-def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
-    finite_values = values[~np.isnan(values)]
-    return float(function(finite_values)) if finite_values.size else np.nan
+def _reduce_defined(function: Callable[[Floats], Any], values: Floats) -> float:
+    defined_values = values[~np.isnan(values)]
+    return float(function(defined_values)) if defined_values.size else np.nan
 
 
-def _summarise(
+def _summarise_changes(
     team_pools: Pools, kinds: ScoreKinds, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
     """Summarise both tables by measure and list; changes are of systems of contributing teams."""
@@ -593,14 +593,14 @@ def leave_one_out(
             progress=progress,
         )
         scores_without[indices] = parts["score"].to_numpy().reshape(-1, *full_scores.shape)
-    systems, rankings = _compare(team_pools, kinds, full_scores, scores_without)
+    systems, rankings = _compare_exclusions(team_pools, kinds, full_scores, scores_without)
     return LeaveOneOut(
         call,
         measures=tuple(kinds.names),
         lists=kinds.lists,
         pools=team_pools,
         teams=team_pools.by_team,
-        summary=_summarise(team_pools, kinds, systems, rankings),
+        summary=_summarise_changes(team_pools, kinds, systems, rankings),
         rankings=rankings,
         systems=systems,
     )

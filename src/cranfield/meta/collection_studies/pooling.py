@@ -49,10 +49,10 @@ from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 
-Task = tuple[str | None, int]
+MethodTask = tuple[str | None, int]
 """Text form of a method (None for the whole pool), and the index of a repeat."""
 
-PAIRS = ("significant", "confirmed", "lost", "new", "reversed")
+PAIR_COUNTS = ("significant", "confirmed", "lost", "new", "reversed")
 """Columns that compare significant pairs of systems with those for all judgments."""
 
 _AGREEMENT = {
@@ -72,7 +72,7 @@ _AGREEMENT = {
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
-_COUNTS = ("rank change", *PAIRS, "fall")
+_COUNTS = ("rank change", *PAIR_COUNTS, "fall")
 """Columns of integers; their means over repeats have one decimal."""
 
 _ROW_TYPES: dict[str, Any] = {
@@ -120,7 +120,7 @@ def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     return signs if is_tested else None
 
 
-def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
+def judge_within_budgets(inputs: PoolingInputs, task: MethodTask) -> pl.DataFrame:
     """Judge documents in the order of a method, and score the runs within each budget."""
     method, repeat = task
     if method is None:
@@ -199,7 +199,7 @@ def _compare_with_full(
         is_lost, is_new = was_significant & ~is_significant, is_significant & ~was_significant
         products = full_signs * new_signs
         masks = (is_significant, products > 0, is_lost, is_new, products < 0)
-        pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
+        pairs = {name: int(mask.sum()) for name, mask in zip(PAIR_COUNTS, masks, strict=True)}
     return {
         "tau": correlate_ranks(full_values, new_values),
         "tau ap": float(tau_ap(*orders)),
@@ -259,7 +259,7 @@ _BUDGET_KEYS = {
     "budget": Column("Number of judgments per topic; null for the complete pool.", key=True),
 }
 
-_REPEATS = Column("Number of repeats; the following columns are means over repeats.")
+_REPEATS = Column("Number of repeats; the following columns without `sd` are means over them.")
 _SD = "Standard deviation of the previous column over repeats; null for one repeat."
 
 
@@ -268,7 +268,7 @@ def _declare_means() -> Columns:
     columns = {}
     for name, description in _AGREEMENT.items():
         decimals = 1 if name in (*_COUNTS, "drop %") else 4
-        suffix = "; null if no pair could be tested" if name in PAIRS else ""
+        suffix = "; null if no pair could be tested" if name in PAIR_COUNTS else ""
         columns[name] = Column(f"{description}{suffix}.", decimals=decimals)
         if name in SD_COLUMNS:
             columns[f"{name} sd"] = Column(_SD, display=False)
@@ -360,12 +360,13 @@ class Pooling(Study):
         if row["of pool"] is None:
             return ()
         names = find_names(rows, "relevant", row["relevant"], "method")
+        n_repeats = self.documents["repeats"].max()
+        repeats_text = f", and {n_repeats:,} repeats of randomised methods" if n_repeats > 1 else ""
         return (
             f"With {inflect(row['budget'], 'judgment')} per topic, the largest number of relevant"
             f" documents is found by {format_names(names, 'method')}:"
             f" {format_percent(row['of pool'])} of the relevant documents in the pool.",
-            f"Sample: {inflect(len(self.pools.runs.topics), 'topic')}, and"
-            f" {inflect(self.repeats, 'repeat')} of randomised methods.",
+            f"Sample: {inflect(len(self.pools.runs.topics), 'topic')}{repeats_text}.",
         )
 
     def heading(self) -> list[str]:
@@ -594,7 +595,7 @@ def pooling(
         signs=[compute_signs(choice, scores, int(seed)) for scores in full_scores],
     )
     # Names of parts contain the method, so that later calls can add methods.
-    tasks: dict[str, Task] = {
+    tasks: dict[str, MethodTask] = {
         f"{make_part_name(str(method))}-{repeat:05d}": (str(method), repeat)
         for method in parsed_methods
         for repeat in range(repeats if method.is_random else 1)
@@ -683,6 +684,6 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     kinds = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
     if kinds:
         names = ", ".join(kinds)
-        yield f"significant pairs are not counted for {names}: none is testable with all judgments"
+        yield f"significant pairs are not counted for {names}: not testable with all judgments"
     elif n_untested := rows["significant"].null_count():
         yield f"pairs of systems could not be tested in {inflect(n_untested, 'row')} of the samples"

@@ -50,7 +50,7 @@ def trace_runs(
     policies: Any = {"ties": ties, "topics": topics, "negative": negative, "compat": compat}
     if isinstance(runs, JudgedRuns) and QRELS_INDEX in runs.judgments.columns:
         if any(value is not None for value in (qrels, *policies.values())):
-            raise PolicyError("the runs are already judged, so qrels and policies must be None")
+            raise PolicyError("qrels and policies must be None, as the runs are already judged")
         return runs
     judgments = read_qrels(qrels).merge_subtopics()
     indexed_qrels = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
@@ -59,25 +59,25 @@ def trace_runs(
     return judged
 
 
-def restrict(runs: JudgedRuns, mask: Bools) -> JudgedRuns:
+def restrict_judgments(runs: JudgedRuns, mask: Bools) -> JudgedRuns:
     """Return traced runs with a selection of judgments; topics without judgments stay."""
-    return next(_select(runs, mask, [(0, len(runs.systems))]))
+    return next(_iterate_spans(runs, mask, [(0, len(runs.systems))]))
 
 
 def iterate_blocks(runs: JudgedRuns, mask: Bools) -> Iterator[JudgedRuns]:
-    """Yield the runs of :func:`restrict` in blocks of systems, which are scored faster."""
+    """Yield restricted runs in blocks of systems, faster to score than all systems at once."""
     n_systems = len(runs.systems)
     size = max(1, BLOCK_ROWS * n_systems // max(1, runs.documents.judgment.size))
     starts = range(0, n_systems, size)
-    return _select(runs, mask, ((start, min(start + size, n_systems)) for start in starts))
+    return _iterate_spans(runs, mask, ((start, min(start + size, n_systems)) for start in starts))
 
 
 def iterate_systems(runs: JudgedRuns, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
-    """Yield the runs of :func:`restrict` in blocks of one system each, by index."""
-    return _select(runs, mask, ((system, system + 1) for system in systems.tolist()))
+    """Yield restricted runs in blocks of one system each, by index."""
+    return _iterate_spans(runs, mask, ((system, system + 1) for system in systems.tolist()))
 
 
-def _select(
+def _iterate_spans(
     runs: JudgedRuns, mask: Bools, spans: Iterable[tuple[int, int]]
 ) -> Iterator[JudgedRuns]:
     n_topics, rows, judgments = len(runs.topics), runs.documents, runs.judgments
@@ -136,11 +136,11 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         is_contributor: Bools = judged_depths >= (depth or 1)
         if not is_contributor.any():
             max_depth = judged_depths.max()
+            result = f"at most the top {max_depth}" if max_depth else "unjudged first documents"
             advice = f"choose a depth of at most {max_depth}, or " if max_depth else ""
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
-                f" the pool) are all judged, got at most the top {max_depth}; {advice}name the"
-                " contributing runs"
+                f" the pool) are all judged, got {result}; {advice}name the contributing runs"
             )
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
@@ -178,7 +178,7 @@ def count_judged(
     runs: JudgedRuns, is_contributor: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
     """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
-    top_runs = restrict(runs, is_judged).top(top)
+    top_runs = restrict_judgments(runs, is_judged).top(top)
     n_retrieved = top_runs.n_retrieved.sum(axis=0)
     n_unjudged = n_retrieved - top_runs.judged().n_rows.sum(axis=0)
     proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
@@ -215,8 +215,8 @@ class Pools:
     is_contributor
         Mask of the systems whose runs contributed to the pool; shape (systems,).
     depth, is_depth_inferred
-        Number of documents per topic that each of these runs contributed, and whether it was
-        inferred from the judgments.
+        Maximum number of documents per topic from each of these runs, and whether it was inferred
+        from the judgments.
     judged_depth
         Largest d such that all top d documents of a system are judged, on all judged topics; shape
         (systems,). For a run whose documents are all judged, the length of its longest ranking.
@@ -231,7 +231,7 @@ class Pools:
         numbers of judged documents that the team `contributed`, and that are `unique` to it, and
         the same numbers for relevant documents (`contributed relevant`, `unique relevant`); the
         number of `topics` with unique relevant documents; and `unjudged`, the number of unjudged
-        documents in the pooled ranks, summed over the runs of the team.
+        documents in the pooled ranks, summed over the contributing runs of the team.
     """
 
     runs: JudgedRuns
@@ -317,7 +317,7 @@ def pools(
     ----------
     runs, qrels
         As for :func:`cranfield.judge`. To judge runs only once, pass the attribute `runs` of
-        another :class:`Pools`, and None.
+        another :class:`Pools`, and None as `qrels`.
     teams
         Teams of the systems, such as a table with the columns system and team. By default each
         system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.
@@ -336,8 +336,7 @@ def pools(
     Raises
     ------
     PolicyError
-        For a depth that is invalid or cannot be inferred, unknown systems, and systems without a
-        team.
+        For a missing, invalid or not inferable depth, unknown systems, and systems without a team.
     InputError
         As for :func:`cranfield.judge`, and for a table of teams that cannot be read.
 
@@ -394,8 +393,8 @@ def pools(
     owner[judgment] = team
     owner[n_teams != 1] = -1
 
-    def count_by_team(teams: Any, weights: Any = None) -> Ints:
-        return np.bincount(teams, weights=weights, minlength=len(team_names)).astype(np.int64)
+    def count_by_team(indices: Any, weights: Any = None) -> Ints:
+        return np.bincount(indices, weights=weights, minlength=len(team_names)).astype(np.int64)
 
     is_relevant = judgments.grade >= rel
     is_unique_relevant = (owner >= 0) & is_relevant

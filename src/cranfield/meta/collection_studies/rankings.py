@@ -61,9 +61,9 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
         None: each system is a team of its own. Otherwise a mapping of systems to teams; a function
         that returns the team for the name of a system; a compiled regular expression that is
         searched in the name (the team is its first group, or the complete match if it has no
-        group); or a data frame, or the path of a CSV or TSV file, with a column of systems (such as
-        `system`, `tag` or `run`) and a column of teams (`team`, `group` or `participant`). A
-        mapping or table may contain other systems, too.
+        group); or a data frame, or the path of a CSV, TSV or Parquet file, with a column of systems
+        (such as `system`, `tag` or `run`) and a column of teams (`team`, `group` or `participant`).
+        A mapping or table may contain other systems, too.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     PolicyError
         For teams of an unsupported type, or a system without a team.
     InputError
-        For a table that cannot be read, lacks a column, or has two teams for a system.
+        For a table that cannot be read, lacks a column or a value, or has two teams for a system.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     labels = []
     for name in names:
         team = find_team(name)
-        # An empty cell of a table is read as NaN.
+        # A mapping made from a data frame may have NaN for an empty cell.
         is_number = isinstance(team, Real) and not isnan(team)
         if not is_number and (not isinstance(team, str) or not team):
             raise PolicyError(f"system {quote(name)} has no team")
@@ -124,8 +124,9 @@ def _read_teams(table: Table) -> dict[str, str]:
         if system is None or team is None:
             column = "system" if system is None else "team"
             raise table.make_row_error(row, f"expected a {column}, got an empty cell")
-        if teams.setdefault(system, team) != team:
-            raise InputError(f"system {quote(system)} has two teams", source=table.source)
+        if (first_team := teams.setdefault(system, team)) != team:
+            reason = f"has the teams {quote(first_team)} and {quote(team)}, expected one"
+            raise InputError(f"system {quote(system)} {reason}", source=table.source)
     return teams
 
 

@@ -364,7 +364,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     Raises
     ------
     PolicyError
-        For an unknown gold measure, fewer than two candidates, or scores by shard.
+        For no, an unknown or a repeated gold measure, fewer than two candidates, scores by shard.
     CranfieldError
         For measures with different topics or systems, infinite scores, or a single system.
 
@@ -431,7 +431,7 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
         if name is None:
             name = _find_candidate(str(item), data, candidates)
         if name in scores:
-            raise PolicyError(f"the gold measure {quote(name)} occurs twice")
+            raise PolicyError(f"expected distinct gold measures, got {quote(name)} more than once")
         scores[name] = item if isinstance(item, Scores) else candidates[name]
     return scores
 
@@ -453,7 +453,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     values = orient_values(scores)
     n_measures = len(names)
     first, second = np.triu_indices(values.shape[2], 1)
-    compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
+    comparisons, disagreements, matches, joint_matches = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
         preferences = compute_preference_signs(values[:, topic], first, second)
         gold_signs = preferences[n_measures:]
@@ -463,15 +463,15 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
         prefers_second = np.where(has_gold, preferences[:n_measures] < 0, 0.0)
         is_first_concordant = (gold_signs >= 0).all(axis=0)
         is_second_concordant = (gold_signs <= 0).all(axis=0)
-        compared += has_score @ has_score.T
+        comparisons += has_score @ has_score.T
         disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T
-        concordant += (prefers_first * is_first_concordant) @ prefers_second.T + (
+        matches += (prefers_first * is_first_concordant) @ prefers_second.T + (
             prefers_second * is_second_concordant
         ) @ prefers_first.T
         products = (prefers_first * (is_first_concordant & is_second_concordant)) @ prefers_second.T
-        both_concordant += products + products.T
+        joint_matches += products + products.T
     i, j = np.triu_indices(n_measures, 1)
-    matrices = (compared, disagreements, concordant, concordant.T, both_concordant)
+    matrices = (comparisons, disagreements, matches, matches.T, joint_matches)
     n_compared, n_disagree, n_first, n_second, n_both = (
         matrix[i, j].astype(np.int64) for matrix in matrices
     )

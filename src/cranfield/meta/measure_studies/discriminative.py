@@ -112,13 +112,13 @@ class DiscriminativePower(Study):
         if best_row["power"] is None:
             return ()
         condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
-        pairs = f"{inflect(best_row['pairs'], 'pair')} of systems"
+        pairs_text = f"{inflect(best_row['pairs'], 'pair')} of systems"
         if best_row["power"] == 0:
-            return (f"None of {pairs} differs significantly by any measure ({condition}).",)
+            return (f"None of {pairs_text} differs significantly by any measure ({condition}).",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
-            count = f"{row['significant']:,}"
-            return f"{count} of {pairs} ({format_percent(row['power'])})", count
+            text = f"{row['significant']:,}"
+            return f"{text} of {pairs_text} ({format_percent(row['power'])})", text
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
@@ -127,11 +127,11 @@ class DiscriminativePower(Study):
         )
 
     def heading(self) -> list[str]:
-        topics = " or ".join(map(str, sorted(set(self.n_topics.values()))))
+        topics_text = " or ".join(map(str, sorted(set(self.n_topics.values()))))
         sampling = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
         return [
             f"{inflect(len(self.measures), 'measure')}, {inflect(self.n_systems, 'system')},"
-            f" {topics} topics; test {self.test}, correction {self.correction},"
+            f" {topics_text} topics; test {self.test}, correction {self.correction},"
             f" alpha {self.alpha:g}{sampling}"
         ]
 

@@ -243,11 +243,11 @@ def predictive_power(
     names = tuple(scores)
     signs = _measure_preferences(list(scores.values()), table)
     human_signs = table["preferred"].to_numpy().astype(np.float64)
-    summary = _summarise(names, signs, human_signs, confidence)
+    summary = _summarise_signs(names, signs, human_signs, confidence)
     assessor_tables = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
-        rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        frame = _summarise(names, signs[:, rows], human_signs[rows], confidence)
+        mask = (table["assessor"] == assessor).fill_null(False).to_numpy()
+        frame = _summarise_signs(names, signs[:, mask], human_signs[mask], confidence)
         assessor_tables.append(frame.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
@@ -263,17 +263,17 @@ def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
     values = orient_values(scores)
     first, second = (find_labels(table[name], scores[0].systems) for name in ("first", "second"))
-    rows = find_labels(table["topic"], scores[0].topics)
+    topics = find_labels(table["topic"], scores[0].topics)
     signs = np.empty((len(scores), table.height))
-    for topic in np.unique(rows):
-        indices = np.flatnonzero(rows == topic)
+    for topic in np.unique(topics):
+        indices = np.flatnonzero(topics == topic)
         signs[:, indices] = compute_preference_signs(
             values[:, topic], first[indices], second[indices]
         )
     return signs
 
 
-def _summarise(
+def _summarise_signs(
     names: Sequence[str], signs: Floats, human_signs: Floats, confidence: float
 ) -> pl.DataFrame:
     has_score, is_decided = ~np.isnan(signs), human_signs != 0

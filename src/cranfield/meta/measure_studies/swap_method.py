@@ -84,8 +84,7 @@ class Swaps(Study):
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped in"
-                " every bin; null if even the largest differences are swapped more often or not"
-                " compared.",
+                " every bin; null if even the largest compared differences are swapped more often.",
                 decimals=2,
             ),
             "proportion": Column(
@@ -196,11 +195,11 @@ class Swaps(Study):
                 f"Even of the largest differences ({low:g} or more), {proportion} are reversed on"
                 " other topics."
             )
-        ties = format_percent(row["ties"] / row["comparisons"])
+        tie_rate = format_percent(row["ties"] / row["comparisons"])
         return (
             f"{format_prefix(self.measure)}between two sets of {row['size']:,} topics,"
             f" {format_percent(row['rate'])} of the compared pairs of systems are swapped"
-            f" and {ties} are tied on at least one of the sets. {sentence}",
+            f" and {tie_rate} are tied on at least one of the sets. {sentence}",
             f"Sample: {inflect(self.repeats, 'draw')} of two sets from"
             f" {inflect(self.n_topics, 'topic')}.",
         )
@@ -211,13 +210,13 @@ class Swaps(Study):
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
         row = self.overall.row(-1, named=True)
-        rate = "no pair compared"
+        rate_text = "no pair compared"
         if row["rate"] is not None:
-            rate = f"{format_percent(row['rate'])} of comparisons swapped"
+            rate_text = f"{format_percent(row['rate'])} of comparisons swapped"
         return [
             f"{format_prefix(self.measure)}swap method: {inflect(self.n_systems, 'system')},"
             f" {inflect(self.repeats, 'repeat')}, seed {self.seed}{condition};"
-            f" {rate} with two sets of {inflect(self.sizes[-1], 'topic')}"
+            f" {rate_text} with two sets of {inflect(self.sizes[-1], 'topic')}"
         ]
 
 
@@ -418,7 +417,7 @@ def _round_up(value: float) -> float:
 def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:
     edges = tuple(float(edge) for edge in bins)
     if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
-        raise PolicyError(f"bins must start at 0 and ascend, got {list(edges)}")
+        raise PolicyError(f"bins must be finite, start at 0 and ascend, got {list(edges)}")
     return edges
 
 

@@ -48,7 +48,7 @@ ScoreSampler = Callable[[TestChoice, int, int], "Scores | Floats"]
 """Function that draws scores for a test, a size and a repeat; all tests have the same topics."""
 
 
-def _draw_swapped(
+def _draw_swapped_scores(
     inputs: StudyInputs, members: Indices, seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores:
     """Sample real topics, and permute the scores of the systems on each topic."""
@@ -59,7 +59,7 @@ def _draw_swapped(
     return replace(scores, values=scores.values[np.arange(size)[:, None], order])
 
 
-def _draw_topics(
+def _draw_population_scores(
     populations: Mapping[bool, Population], seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores | Floats:
     values = populations[test.uses_shards].draw(size, seed, size, repeat)
@@ -218,7 +218,7 @@ def false_positives(
 ) -> FalsePositives:
     """Estimate the Type I error rates of tests, with systems that are known to be equal.
 
-    Every rejection is a Type I error, as systems are made equal in one of three ways:
+    Rejections by tests of means are Type I errors, as means are made equal in one of three ways:
 
     - `centred`: a constant is added to the scores of each system so that all means are equal, and
       topics are drawn with replacement. Variances, correlations and the shapes of the distributions
@@ -274,11 +274,11 @@ def false_positives(
     max_topics = n_topics if null == "swapped" else MAX_TOPICS
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
-    draw_scores: ScoreSampler = partial(_draw_swapped, inputs, members, seed)
+    draw_scores: ScoreSampler = partial(_draw_swapped_scores, inputs, members, seed)
     if null != "swapped":
         populations = _make_populations(inputs, null).items()
         equal_populations = {key: p.with_means(p.means.mean()) for key, p in populations}
-        draw_scores = partial(_draw_topics, equal_populations, seed)
+        draw_scores = partial(_draw_population_scores, equal_populations, seed)
     table = run_parts(
         _compute_block,
         (inputs, draw_scores, seed, _count_significant, ("rejected", "pairs")),
@@ -503,7 +503,7 @@ def power_of_tests(
         for uses_shards, p in populations.items()
     }
     count_rejections = partial(_count_by_range, true_differences, parsed_edges)
-    draw_scores = partial(_draw_topics, populations, seed)
+    draw_scores = partial(_draw_population_scores, populations, seed)
     settings = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
     table = run_parts(
         _compute_block,

@@ -70,7 +70,7 @@ class TestChoice:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> PairDecisions:
-        """Test all pairs of systems; an array, shape (topics, systems), must be complete."""
+        """Test all pairs of systems; an array, by topic, system and any shard, must be complete."""
         info = self.info
         is_fast = info.is_upper_bound or (info.can_be_fitted and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
@@ -80,7 +80,7 @@ class TestChoice:
                 return self._test_pairs(scores)
             scores = label_scores(scores)
         if not is_fast and not info.refusal:
-            return self._compare(scores, seed)
+            return self._compare_systems(scores, seed)
         prepared_scores = self.prepare(scores)
         if not is_fast:
             return self._test_pairs(prepared_scores.topic_scores)
@@ -106,7 +106,7 @@ class TestChoice:
             return PairDecisions(order, order != 0)
         if model.error_variance <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
-            return self._compare(label_scores(values), seed=0)
+            return self._compare_systems(label_scores(values), seed=0)
         critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= critical_t * model.estimate_errors(pairs)
         return PairDecisions(order, is_beyond & (order != 0))
@@ -120,7 +120,7 @@ class TestChoice:
         order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
         return PairDecisions(order.astype(np.int8), pvalues <= self.alpha)
 
-    def _compare(self, scores: Scores, seed: int) -> PairDecisions:
+    def _compare_systems(self, scores: Scores, seed: int) -> PairDecisions:
         comparison = compare(
             scores,
             test=self.test,
@@ -255,7 +255,7 @@ class StudyInputs:
 def draw_topic_sets(
     n_topics: int, size: int, repeat: int, seed: int, *, replacement: bool = False
 ) -> tuple[Indices, Indices]:
-    """Draw two sets of topics, disjoint unless with replacement; the second may be one smaller."""
+    """Draw two sets; without replacement, they are disjoint, and the second may be one smaller."""
     rng = make_stream(seed, size, repeat)
     if replacement:
         first, second = rng.integers(n_topics, size=(2, size))
@@ -296,7 +296,7 @@ def read_inputs(
     for text in tests:
         test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
         if test.label in choices:
-            raise PolicyError(f"the test {test.label} is repeated")
+            raise PolicyError(f"expected distinct tests, got test {test.label} more than once")
         if test.info.shards == "required" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # Raises an error if the test does not support the scores; failures on samples are counted.

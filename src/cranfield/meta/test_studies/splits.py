@@ -193,7 +193,7 @@ AGREEMENTS = {
 """Statistics of :func:`agreement`, with their descriptions."""
 
 PARTIAL_STATISTICS = ("jaccard", "overlap", "bias")
-"""Statistics that are not defined in a repeat without significant pairs."""
+"""Statistics that may be undefined in a repeat, as without significant pairs."""
 
 DECIMALS = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
 """Statistics that have a table by test and size, with their decimals."""
@@ -340,8 +340,8 @@ class SplitStudy(Study):
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
             `significant` is an alias of `significant first`.
         second
-            Test on the second set; by default the test of the row. Required for the sets `1-1` and
-            `2-2`.
+            Test on the second set; by default the test of the row. The sets `1-1` and `2-2` only
+            have rows in which it comes later in `tests` than the test on the first set.
         sets, group
             Topic sets: `1-2`, `1-1` or `2-2`; group of systems, by default the first.
         """

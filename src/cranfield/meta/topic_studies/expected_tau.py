@@ -202,11 +202,11 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
     if not rows:
         return np.nan, np.nan
     row_sizes, *proportions = np.concatenate(rows, axis=1)
-    tau, tau_ap = (_extrapolate(row_sizes, row, n) for row in proportions)
+    tau, tau_ap = (_extrapolate_tau(row_sizes, row, n) for row in proportions)
     return tau, tau_ap
 
 
-def _extrapolate(sizes: Floats, proportions: Floats, n_topics: int) -> float:
+def _extrapolate_tau(sizes: Floats, proportions: Floats, n_topics: int) -> float:
     """Extrapolate tau by an exponential fit to the proportions of reversed pairs."""
     is_positive = proportions > 0
     if np.unique(sizes[is_positive]).size < 2:

@@ -114,8 +114,8 @@ def generalizability(
     -----
     Source: Brennan (2001), Generalizability theory, chapters 2 and 6; for test collections Bodoff
     and Li (2007), Kanoulas and Aslam (2009), and Urbano, Marrero and Martín (2013). Negative
-    estimates are set to 0 and reported in a note; if the estimate of topics is negative, the
-    dependability equals the relative coefficient.
+    estimates are set to 0 and reported in a note; if the estimated variance of topics is
+    negative, the dependability equals the relative coefficient.
 
     With :math:`r = \sigma^2_s / \sigma^2_{st}`, the bounds of the relative coefficient follow from
     the bounds of r, which are exact for normal effects (Feldt 1965),

@@ -34,8 +34,8 @@ def prepare_topic_scores(scores: Any, missing: str | None, test: str = "anova-2"
     table.require_two_axes()
     if missing == "available":
         raise PolicyError(
-            "this study requires the same topics for all systems;"
-            " missing='available' is not supported"
+            "missing must be error, drop or zero, as this study requires the same topics for all"
+            " systems; got available"
         )
     return prepare_scores(table, find_test(test).info, missing or "error")
 
@@ -295,9 +295,10 @@ def _divide_first_places(ranks: Ints) -> Floats:
 
 def compare_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     """Compare the top k systems of the samples with the top k systems on all topics."""
-    in_sample = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
-    in_all = all_ranks <= np.sort(all_ranks)[k - 1]
-    overlap = (in_sample & in_all).sum(axis=1) / np.maximum(in_sample.sum(axis=1), in_all.sum())
+    is_top_in_sample = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
+    is_top = all_ranks <= np.sort(all_ranks)[k - 1]
+    n_common = (is_top_in_sample & is_top).sum(axis=1)
+    overlap = n_common / np.maximum(is_top_in_sample.sum(axis=1), is_top.sum())
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 

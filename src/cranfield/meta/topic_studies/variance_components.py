@@ -75,7 +75,7 @@ class Generalizability(Study):
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
-    table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients", "_count_topics")
+    table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients", "_tabulate_topics")
     titles: ClassVar[Mapping[str, str]] = {
         "variance": "Components of the variance of scores",
         "coefficients": "Generalizability coefficient (relative) and index of dependability"
@@ -245,15 +245,15 @@ class Generalizability(Study):
         )
 
     def heading(self) -> list[str]:
-        systems = inflect(self.n_systems, "system")
         return [
-            f"{format_prefix(self.measure)}{systems}, {inflect(self.n_topics, 'topic')};"
-            f" generalizability coefficient (relative) {self.compute_relative().value:.4f}, index"
-            f" of dependability (absolute) {self.compute_absolute().value:.4f}",
+            f"{format_prefix(self.measure)}{inflect(self.n_systems, 'system')},"
+            f" {inflect(self.n_topics, 'topic')}; generalizability coefficient (relative)"
+            f" {self.compute_relative().value:.4f}, index of dependability (absolute)"
+            f" {self.compute_absolute().value:.4f}",
             f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
-    def _count_topics(self) -> pl.DataFrame:
+    def _tabulate_topics(self) -> pl.DataFrame:
         """Return the numbers of topics needed for the target."""
         rows = [
             (name, *astuple(self.find_required_topics(self.target, is_absolute=absolute)))
@@ -407,8 +407,8 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         Scores by shard, shape (topics, systems, shards), as for :func:`cranfield.compare`, of at
         least two topics and two systems.
     missing
-        How to treat cells without scores: `error` (default), `available` (use the other cells),
-        `drop` (exclude topics) or `zero` (count missing scores as 0).
+        How to treat missing scores: `error` (default), `available` (exclude cells without a score
+        of any system), `drop` (exclude topics) or `zero` (count missing scores as 0).
 
     Returns
     -------

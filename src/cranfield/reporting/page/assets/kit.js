@@ -25,7 +25,7 @@ function textElement(text, x, y, anchor = "start", look = "") {
   return svgElement("text", { x, y, "text-anchor": anchor, class: look }, text);
 }
 
-/** Shorten a name to a width, in its middle, as names of a team often have the same beginning. */
+/** Shorten a name in its middle to a width, as names of a team often have the same beginning. */
 function cut(name, width) {
   const maxLength = Math.max(3, Math.floor(width / 6.9));
   const end = Math.floor((maxLength - 1) / 2);
@@ -47,7 +47,7 @@ function rectanglePath(x, y, width, height) {
   return `M${left} ${top}H${right}V${bottom}H${left}z`;
 }
 
-/** Return round values within a range. */
+/** Return round values within a range, or its lower end if it has no width. */
 function computeTicks(low, high, maxTicks = 5) {
   if (!(high > low)) return [low];
   const magnitude = 10 ** Math.floor(Math.log10((high - low) / maxTicks));
@@ -57,7 +57,7 @@ function computeTicks(low, high, maxTicks = 5) {
   return Array.from({ length: count }, (_, k) => +((first + k) * step).toPrecision(12));
 }
 
-/** Format ticks with as many decimals as their step needs. */
+/** Format ticks with as many decimals as the tick with most decimals. */
 function formatTicks(ticks) {
   const decimals = (value) => Math.min(100, Math.max(0, (`${value}`.split("e")[0].split(".")[1] ?? "").length - Number(`${value}`.split("e")[1] ?? 0)));
   const places = Math.max(...ticks.map(decimals));
@@ -95,7 +95,7 @@ function ranking(measure) {
   return data.systems.map((_, k) => k).sort((a, b) => isMissing(a) - isMissing(b) || sign * (values[a] - values[b]) || a - b);
 }
 
-/** Create the names of rows, with the selected pair in its colours; if rows are low, only names of the pair. */
+/** Create the names of rows, with the selected pair in its colours; only its names if rows are low. */
 function rowNames(order, grid, room) {
   const pair = selectedPair();
   return order.flatMap((system, row) => {
@@ -119,7 +119,7 @@ function namesHint(grid) {
   return grid.h < MIN_NAME_HEIGHT ? ["Names appear when you point at a row."] : [];
 }
 
-/** Return the height of rows and the width of names. */
+/** Return the height of rows (h) and the width of names (room). */
 function rowsFor(count, width) {
   return { h: count <= 12 ? 22 : count <= 45 ? 13 : Math.max(3, 560 / count), room: width < 460 ? 92 : 150 };
 }
@@ -147,7 +147,7 @@ const watcher = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "400px" });
 
-/** Redraw all charts that are nearly visible, and the other charts once they are. */
+/** Redraw all charts that are visible or nearly so now, and the other charts once they are. */
 function redraw() {
   for (const chart of charts) {
     chart.isStale = true;

@@ -38,7 +38,7 @@ function fixed(number, places) {
   return number < 0 && Number(rounded) !== 0 ? `−${rounded}` : rounded;
 }
 
-/** Format a p-value; a value too small for four decimals has an exponent. */
+/** Format a p-value, with an exponent if it is below 0.0001. */
 function formatP(p) {
   if (Number.isNaN(p)) return "–";
   if (p >= 0.0001) return fixed(p, 4);
@@ -53,7 +53,7 @@ function element(name, className = "", text = "") {
   return node;
 }
 
-/** Create a span for a name that may be long: it is cut after some lines, with the name as title. */
+/** Create a span for a name: a long one is cut after some lines, and has the name as title. */
 function named(name) {
   const node = element("span", "name", name);
   if (name.length > 40) node.title = name;

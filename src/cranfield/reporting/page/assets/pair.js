@@ -37,7 +37,7 @@ function largestSize(numbers) {
   return numbers.filter(Number.isFinite).reduce((largest, number) => Math.max(largest, Math.abs(number)), 0);
 }
 
-/** Count the topics without a score of one of two systems. */
+/** Count the topics that lack a score of one or both of two systems. */
 function countMissing(measure, first, second) {
   const scores = array(measure, "scores");
   const absent = new Set(measure.absent);
@@ -45,7 +45,7 @@ function countMissing(measure, first, second) {
   return data.topics.filter((_, t) => !absent.has(t) && !(hasScore(t, first) && hasScore(t, second))).length;
 }
 
-/** Return scores of both systems by topic, best for the first system first; rounding errors count as 0. */
+/** Return scores of both systems by topic, best for the first system first; differences within rounding are 0. */
 function scoresByTopic(measure, first, second) {
   const scores = array(measure, "scores");
   const systems = data.systems.length;
@@ -73,7 +73,7 @@ function writeStatement(measure, pair, first, second, means) {
   const sentence = writeSentence(measure, pair, first, second, means);
   const missing = first === second ? 0 : countMissing(measure, first, second);
   if (missing === 0) return sentence;
-  return `${sentence} ${counted(missing, "topic")} ${missing === 1 ? "lacks" : "lack"} a score of one of the two systems.`;
+  return `${sentence} ${counted(missing, "topic")} ${missing === 1 ? "lacks" : "lack"} a score of one or both systems.`;
 }
 
 /** Write the scores of both systems, and whether they differ significantly. */
@@ -93,7 +93,7 @@ function writeSentence(measure, pair, first, second, means) {
   return `${scores}: ${result}, p ${pair.p < 1e-300 ? "" : "= "}${formatP(pair.p)}${correction}.`;
 }
 
-/** Return the numbers below the sentence, with their names. */
+/** Return the facts below the sentence, as names and values. */
 function listFacts(measure, pair, topics) {
   const { comparison, lowerIsBetter } = measure;
   const sign = lowerIsBetter ? -1 : 1;

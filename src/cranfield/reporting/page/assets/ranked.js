@@ -45,7 +45,7 @@ function listenToRows(chart, part, owner) {
     light: (systems) => names.forEach((name, row) => name.classList.toggle("lit", owner !== null && systems.includes(keys[row]))),
   };
   part.tabIndex = 0;
-  // A figure of several parts is a single chart; its view is the part that is in use.
+  // A figure of several parts is a single chart; its view is that of the part in use.
   part.addEventListener("pointerenter", () => { chart.view = view; });
   part.addEventListener("focus", () => { chart.view = view; });
   chart.view ??= view;

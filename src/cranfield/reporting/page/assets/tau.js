@@ -40,7 +40,7 @@ addChart({
     return {
       width, height: end + 84, grid, parts,
       title: "Kendall's tau between measures",
-      note: "Kendall's tau between the rankings of systems by two measures; 1: the same ranking.",
+      note: "Kendall's tau between the rankings of systems by two measures; 1: the same ranking. Empty: undefined.",
       hints: ["Click a row to choose its measure."],
       at: (c, r) => ({
         tip: [`${data.measures[r].label} and ${data.measures[c].label}`, `tau ${fixed(values[r * count + c], 4)}`],

@@ -229,7 +229,8 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
         raise PolicyError(f"scale must be a number above 0 and up to 20, got {quote(scale)}")
     if suffix == "json":
-        return (chart.to_json(indent=1) + "\n").encode()
+        text: str = chart.to_json(indent=1)
+        return f"{text}\n".encode()
     if suffix == "html":
         return _render_page(chart).encode()
     if suffix == "pdf":

@@ -262,11 +262,15 @@ class Sensitivity(Study):
         names = best_rows.select(pl.format("{} (simulated user {})", "method", "user")).to_series()
         needed_text = inflect(round(best_rows["median needed"][0]), "impression")
         times_fewer, agreement = best_rows["times fewer"].max(), best_rows["agreement"].min()
-        ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
+        ratio = ""
+        if times_fewer is not None:
+            ratio = (
+                f"; A/B tests need {times_fewer:.1f} times as many (median of the ratios by pair)"
+            )
         sentence = ""
         if agreement is not None:
-            proportion = format_percent(float(agreement))
-            sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
+            percent = format_percent(float(agreement))
+            sentence = f" {percent} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {format_names(names.to_list(), 'method')}:"
             f" {needed_text} for the median pair of systems{ratio}.{sentence}",
@@ -429,7 +433,8 @@ def interleaving_sensitivity(
     pairs
         Maximum number of pairs of systems; if there are more, a random sample is studied.
     impressions
-        Number of simulated impressions per topic, for each pair of systems, method and user.
+        Number of simulated impressions per topic, for each pair, method and user; for A/B tests, of
+        each list.
     length
         Number of results shown to users. Rankings are cut at this rank before interleaving.
     power

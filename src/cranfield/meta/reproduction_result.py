@@ -273,10 +273,10 @@ class Reproduction(Study):
             return ()
         clauses = []
         for row in means.iter_rows(named=True):
-            p = "" if row["p"] is None else f", p {format_pvalue(row['p'])}"
+            p_text = "" if row["p"] is None else f", p {format_pvalue(row['p'])}"
             clauses.append(
                 f"the {row['role']} run has a mean of {row['reproduced']:.4f} (original"
-                f" {row['original']:.4f}{p})"
+                f" {row['original']:.4f}{p_text})"
             )
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
         effect_sentence = "".join(

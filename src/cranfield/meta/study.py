@@ -96,17 +96,17 @@ def describe_extremes(
     frame: pl.DataFrame,
     column: str,
     quantity: str,
-    describe: Callable[[dict[str, Any]], tuple[str, str]],
+    describe_row: Callable[[dict[str, Any]], tuple[str, str]],
     noun: str = "measure",
 ) -> str:
     """Describe which rows have the highest and the lowest value of a column.
 
-    `describe` returns a long and a short text for a row: the long text is used for the highest
+    `describe_row` returns a long and a short text for a row: the long text is used for the highest
     value, the short text for the lowest.
     """
     rows = frame.sort(column, descending=True, maintain_order=True)
     highest, lowest = rows.row(0, named=True), rows.row(-1, named=True)
-    highest_text, lowest_text = describe(highest)[0], describe(lowest)[1]
+    highest_text, lowest_text = describe_row(highest)[0], describe_row(lowest)[1]
     highest_names, lowest_names = (
         find_names(frame, column, row[column], noun) for row in (highest, lowest)
     )

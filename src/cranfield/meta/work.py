@@ -300,17 +300,17 @@ def run_parts(
     [4, 9]
     """
     check_integer("jobs", jobs, 1, MAX_JOBS)
-    results = None if folder is None else ResultsFolder(folder, settings)
-    finished_parts = {} if results is None else results.read(tasks)
+    results_folder = None if folder is None else ResultsFolder(folder, settings)
+    finished_parts = {} if results_folder is None else results_folder.read(tasks)
     if progress is not None:
         progress(len(finished_parts), len(tasks))
     pending_tasks = ((name, task) for name, task in tasks.items() if name not in finished_parts)
     for name, part in compute_tasks(function, shared, pending_tasks, jobs=jobs, backend=backend):
-        if results is not None:
-            results.write(name, part)
+        if results_folder is not None:
+            results_folder.write(name, part)
         finished_parts[name] = part
         if progress is not None:
             progress(len(finished_parts), len(tasks))
-    if results is not None:
-        results.remove_temporary_files()
+    if results_folder is not None:
+        results_folder.remove_temporary_files()
     return pl.concat([finished_parts[name] for name in tasks])

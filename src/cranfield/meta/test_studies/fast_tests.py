@@ -163,13 +163,13 @@ def is_bound(label: str) -> bool:
     return find_test(label.partition("+")[0]).info.is_upper_bound
 
 
-def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
+def read_choice(item: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
     """Parse a test such as `t`, `t+holm` or `("t", "holm")`."""
-    if isinstance(text, TestChoice):
-        return text
-    pair = [part.strip() for part in text.split("+", 1)] if isinstance(text, str) else text
+    if isinstance(item, TestChoice):
+        return item
+    pair = [part.strip() for part in item.split("+", 1)] if isinstance(item, str) else item
     if not isinstance(pair, (tuple, list)) or not 1 <= len(pair) <= 2:
-        raise PolicyError(f"a test must be a name such as 't' or 't+holm', got {text!r}")
+        raise PolicyError(f"a test must be a name such as 't' or 't+holm', got {item!r}")
     correction = (pair[1] or None) if len(pair) > 1 else None
     return TestChoice(pair[0], correction, alpha, missing, resamples)
 
@@ -293,8 +293,8 @@ def read_inputs(
             raise PolicyError("by_shard must be scores by shard, got scores by topic")
         shard_scores = shard_scores.align(topic_scores, ("by_shard", "scores"))
     choices: dict[str, TestChoice] = {}
-    for text in tests:
-        test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
+    for item in tests:
+        test = read_choice(item, alpha=alpha, missing=missing, resamples=resamples)
         if test.label in choices:
             raise PolicyError(f"expected distinct tests, got test {test.label} more than once")
         if test.info.shards == "required" and shard_scores is None:

@@ -203,8 +203,8 @@ class Generalizability(Study):
         if error_variance <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
         value = system / error_variance if error_variance > 0 else math.inf
-        bound = self._compute_absolute_bound if is_absolute else self._compute_relative_bound
-        return value, bound(tail), bound(1 - tail)
+        compute = self._compute_absolute_bound if is_absolute else self._compute_relative_bound
+        return value, compute(tail), compute(1 - tail)
 
     def _compute_relative_bound(self, tail: float) -> float:
         ms_system, _, ms_error = self.components["mean square"].to_list()

@@ -133,7 +133,7 @@ class LogInverseSquareRank(InverseSquareRank):
         return np.asarray(np.log(n_runs + self.sigma))
 
 
-class Borda(Fusion):
+class BordaFusion(Fusion):
     """Borda count: n - r + 1 points for rank r of n; unranked documents share the other points."""
 
     name = "Borda"
@@ -156,7 +156,7 @@ def compute_borda_points(rankings: Rankings) -> Ints:
     return np.asarray(n_docs - 2 * rankings.rank + _get_lengths(rankings) + 1)
 
 
-class Condorcet(Fusion):
+class CondorcetFusion(Fusion):
     """Number of documents that the document beats by a majority of votes.
 
     A run votes for the higher of two documents, or for the only one that it ranks, if any.
@@ -338,7 +338,7 @@ class Combination(Fusion):
         raise NotImplementedError
 
 
-class CombSum(Combination):
+class CombSumFusion(Combination):
     """Sum of the scores; with weights of runs, linear interpolation."""
 
     name = "CombSUM"
@@ -348,7 +348,7 @@ class CombSum(Combination):
         return scores.sum_scores()
 
 
-class CombMnz(Combination):
+class CombMnzFusion(Combination):
     """Sum of the scores, times their number."""
 
     name = "CombMNZ"
@@ -358,7 +358,7 @@ class CombMnz(Combination):
         return scores.sum_scores() * scores.n_counted
 
 
-class CombGmnz(Combination):
+class CombGmnzFusion(Combination):
     """Sum of the scores, times a power of their number."""
 
     name = "CombGMNZ"
@@ -370,7 +370,7 @@ class CombGmnz(Combination):
         return np.asarray(scores.sum_scores() * scores.n_counted**self.gamma)
 
 
-class CombMax(Combination):
+class CombMaxFusion(Combination):
     """Largest score."""
 
     name = "CombMAX"
@@ -380,7 +380,7 @@ class CombMax(Combination):
         return np.asarray(scores.values[scores.starts + scores.n_scores - 1])
 
 
-class CombMed(Combination):
+class CombMedFusion(Combination):
     """Median of the scores; runs without the document count as 0, or are excluded."""
 
     name = "CombMED"
@@ -402,7 +402,7 @@ class CombMed(Combination):
         return np.asarray(select_values((n_values - 1) // 2) / 2 + select_values(n_values // 2) / 2)
 
 
-class CombAnz(Combination):
+class CombAnzFusion(Combination):
     """Mean of the scores."""
 
     name = "CombANZ"
@@ -412,7 +412,7 @@ class CombAnz(Combination):
         return divide(scores.sum_scores(), scores.n_counted)
 
 
-class CombMin(Combination):
+class CombMinFusion(Combination):
     """Smallest score; runs without the document count as 0, or are excluded."""
 
     name = "CombMIN"

@@ -1,4 +1,4 @@
-"""The public names, each declared once: loaded when first used, known to type checkers."""
+"""Public names, each declared once, for imports on first use and for type checkers."""
 
 # isort: skip_file
 from .bayes import BayesianComparison as BayesianComparison, compare_bayes as compare_bayes

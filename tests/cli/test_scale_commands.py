@@ -61,7 +61,7 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "0"), "integers >= 1"),
         (("-m", "P@5"), "without cutoff"),
         (("-m", "nDGC"), "did you mean"),
-        (("--cutoffs", "5,5"), "cutoff 5 is repeated"),
+        (("--cutoffs", "5,5"), "expected distinct values of cutoff, got 5 more than once"),
         (("-m", "P", "-m", "P"), "--measure 'P' must be given only once"),
         (("--alpha", "2"), "alpha must be a number between 0 and 1"),
         (("-m", "P", "--cutoffs", "5,5000"), "cannot be computed for P@5000"),
